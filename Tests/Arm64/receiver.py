@@ -12,11 +12,11 @@ shutil.chown(os.ttyname(slave), group="dialout")
 os.chmod(os.ttyname(slave), 0o660)
 os.set_blocking(master, False)
 os.symlink(os.ttyname(slave), sys.argv[1])
-# Only the daemon has it open: with two readers each would get only part of the data.
+# Only the daemon may have the line open: of two readers, each would get only part of the data.
 os.close(slave)
 for line in sys.stdin.buffer:
     try:
         os.write(master, line)
     except BlockingIOError:
-        # Without a reader it does not wait, like a real receiver.
+        # Like a real receiver, it does not wait for a reader.
         pass

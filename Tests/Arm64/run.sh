@@ -38,7 +38,7 @@ if [ -z "${ARM64_PREPARED:-}" ]; then
   cp "$packages"/fleet-{locationd,engine-emulator}_[0-9]*_arm64.deb "$base/root/"
   cp /etc/resolv.conf "$base/etc/resolv.conf"
   chroot "$base" sh -c 'apt-get install -qq -y --download-only /root/*.deb' >/dev/null
-  # From here on there is no network except its own loopback.
+  # From here on, there is no network except the loopback.
   ARM64_PREPARED=yes exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc --net "$0" "$packages"
 fi
 
@@ -60,7 +60,7 @@ ip link set lo up
 clean=(env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive)
 exec_inside() { exec chroot "$root" "${clean[@]}" "$@"; }
 inside() { chroot "$root" "${clean[@]}" "$@"; }
-# As in the unit; for a background process, like the previous one.
+# As in the unit, for a background process like the previous one.
 as_service() {
   exec_inside setpriv --reuid=fleet-locationd --regid=fleet-locationd --init-groups --no-new-privs \
     env STATE_DIRECTORY=/var/lib/fleet-locationd RUNTIME_DIRECTORY=/run/fleet-locationd NOTIFY_SOCKET=/run/notify "$@"
@@ -176,7 +176,7 @@ kill -TERM "$daemon"
 code=0
 wait "$daemon" || code=$?
 [ "$code" -eq 0 ] || fail "after SIGTERM it ended with $code"
-# The last settings that worked are in use, as long as there are such.
+# The daemon uses the last settings that worked, if they are stored.
 settings '[reporting]'
 start
 until_true 60 online || fail "not online with the kept settings: $(cat "$work/status")"
@@ -188,7 +188,7 @@ as_service fleet-locationd 2>"$work/mistake" & wait $! || code=$?
 [ "$code" -eq 78 ] || fail "with a mistake in its settings it ended with $code: $(cat "$work/mistake")"
 
 step "the same bytes as on amd64: drives and recordings"
-# Run from outside, where the tests are; libraries come from the root.
+# The tests are outside the root, and use its libraries.
 for program in fleet-locationd fleet-locationctl; do ln -s "$root/usr/bin/$program" "$work/bin/"; done
 export QEMU_LD_PREFIX=$root
 "$interop/simulate-command.sh" "$work/bin/fleet-locationctl"

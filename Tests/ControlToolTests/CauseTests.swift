@@ -18,7 +18,7 @@ import Timekeeping
 
 @testable import ControlTool
 
-/// Every cause that the agent waits for, in the words of STATUS=, `status`, `status --json` and `explain`.
+/// Every cause for which the agent waits, as STATUS=, `status`, `status --json` and `explain` describe it.
 struct CauseTests {
   struct Case: Sendable {
     var name: String
@@ -59,7 +59,7 @@ struct CauseTests {
     }
   }
 
-  /// The next step, likewise.
+  /// A kind of next step. A new one does not compile either until it is added here.
   enum Next: String, CaseIterable {
     case none, report, heartbeat, retry, offline, tokenLater, tokenFetched
 
@@ -87,7 +87,7 @@ struct CauseTests {
     return .network(state)
   }
 
-  /// A fix at an impossible position.
+  /// A fix that is too inaccurate to be accepted.
   private static func badFix(at second: Int) throws -> VehicleAgent.Input {
     var fix = Fix(
       coordinate: try #require(Coordinate(latitude: 48, longitude: 11)),
@@ -172,7 +172,7 @@ struct CauseTests {
       _ = try $0.drive(to: 0)
       _ = $0.handle(.tokenEnded(id: 1, $0.token()), at: 1)
       _ = $0.handle(.updateEnded(id: 1, refusal), at: 2)
-      // In plain form.
+      // This update is in plain form.
       _ = $0.handle(.deadline, at: 3)
       _ = $0.handle(.updateEnded(id: 2, refusal), at: 3.5)
       _ = $0.handle(.deadline, at: 4.5)
@@ -184,7 +184,7 @@ struct CauseTests {
       _ = try $0.drive(to: 0)
       _ = $0.handle(.tokenEnded(id: 1, AgentFixture.signedToken()), at: 1)
       _ = $0.handle(.updateEnded(id: 1, refusal), at: 2)
-      // In plain form as well.
+      // The second refusal is of an update in plain form.
       _ = $0.handle(.updateEnded(id: 2, refusal), at: 3)
     },
     Case(name: "Fleet Engine refuses a token that lives for a day", second: 20) {
@@ -215,7 +215,7 @@ struct CauseTests {
       $0 = try AgentFixture { $0.reporting.interval = .seconds(5) }
       _ = try $0.drive(to: 0)
       var effects = $0.handle(.tokenEnded(id: 1, $0.token()), at: 0)
-      // Every other request fails when it may have arrived, and is retried soon.
+      // Every other request fails although it may have arrived, and is retried soon.
       let unanswered = HTTPOutcome.failure(TransportFailure(.timedOut, "no response within 15 s"))
       for step in 1...117 {
         for case .sendUpdate(let id, _) in effects {
@@ -372,13 +372,13 @@ struct CauseTests {
 
   private static let van = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
 
-  /// A vehicle of on-demand trips from the start.
+  /// Replaces the fixture with a vehicle for on-demand trips that is online.
   private static func trips(_ fixture: inout AgentFixture) throws {
     fixture = try AgentFixture { $0 = try AgentFixture.tripsConfiguration() }
     try fixture.comeOnline()
   }
 
-  /// The four texts.
+  /// The four texts of a case.
   private func outputs(_ item: Case) throws -> (snapshot: VehicleAgent.Snapshot, report: StatusReport, text: String) {
     var fixture = try AgentFixture()
     try item.prepare(&fixture)
@@ -428,7 +428,7 @@ struct CauseTests {
     // If nothing prevents updates, explain reports the outcome of the last fix.
     let isFree = ["notDue", "inFlight", "spacing"].contains(state.cause)
     if !isFree { expectEqual(report.explanation.reason, state.cause) }
-    // If a next request is known, it is never reported as due now while it waits.
+    // A next request that is pending is never reported as due now.
     if let next = report.nextUpdate, next.kind != "token" { expect(next.due > 0) }
   }
 }

@@ -29,7 +29,7 @@ struct ConfirmationWatchTests {
     watch.handle(.success(report), at: .seconds(second))
   }
 
-  @Test("it waits, reports a clock that is stopped, and ends with the outcome")
+  @Test("reload --confirm waits, reports why the time limit is not running, and ends with the outcome")
   mutating func follows() {
     expectEqual(handle(waiting(60), 0), .wait("60 left"))
     expectEqual(handle(waiting(59), 1), .wait(nil))
@@ -42,7 +42,7 @@ struct ConfirmationWatchTests {
     expectEqual(handle(report { $0.unconfirmed = "why" }, 4), .failed("the new settings are not confirmed: why"))
   }
 
-  @Test("half a minute after the time the outcome is unknown, if the clock is stopped or the daemon does not answer")
+  @Test("reload --confirm ends half a minute after the time limit if the outcome is still unknown")
   mutating func ends() {
     let silent = Result<StatusReport, StatusRequestError>.failure(StatusRequestError(message: "no answer"))
     expectEqual(watch.handle(silent, at: .seconds(89)), .wait("the daemon does not answer"))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ControlTool
 
-/// Daemon and tool are of different releases while an upgrade waits for a restart.
+/// A daemon and a tool of different releases, as after an upgrade until the daemon is restarted.
 struct DaemonClientTests {
   @Test("unknown keys of a later release's status are ignored")
   func later() throws {

@@ -12,7 +12,7 @@ struct DoctorScreenTests {
   private static let summary = Doctor.Part.summary(
     "3 passed, 0 warnings, 1 failed", cause: "/dev/ttyUSB0 sends bytes but no whole NMEA sentence")
 
-  @Test("in a file each sentence is one line, and the last one names the cause")
+  @Test("in a file, each sentence is one line, and the last line names the cause")
   func file() {
     let screen = DoctorScreen(width: nil, capabilities: .plain)
     expectEqual(screen.text(of: .title("Source", .source)), "Source\n")
@@ -31,7 +31,7 @@ struct DoctorScreenTests {
   }
 
   @Test(
-    "on a terminal, lines break between words at its width, and continue below the text", arguments: [24, 40, 80])
+    "on a terminal, lines break between words, and continuation lines are indented", arguments: [24, 40, 80])
   func terminal(width: Int) {
     let screen = DoctorScreen(width: width, capabilities: .plain)
     let text = screen.text(of: .finding(Self.finding)) + screen.text(of: Self.summary)
@@ -46,7 +46,7 @@ struct DoctorScreenTests {
     expect(DoctorScreen(width: 2, capabilities: .plain).text(of: .finding(Self.finding)).contains("NMEA sentence"))
   }
 
-  @Test("colours mark the severity where the terminal has them")
+  @Test("colours mark the severity if the terminal has colours")
   func colours() {
     let screen = DoctorScreen(width: 120, capabilities: StatusScreenTests.full)
     expect(screen.text(of: .finding(Self.finding)).hasPrefix("  \u{1b}[1;31mfail\u{1b}[0m  /dev"))

@@ -22,7 +22,7 @@ struct DrawingTests {
     expectEqual(sketch.caption, "Track, 60 s, 200 m")
   }
 
-  @Test("braille has eight dots per character")
+  @Test("with Unicode, the track is drawn with braille dots")
   func braille() throws {
     let sketch = try #require(try sketch([[-700, 0], [0, 0]]))
     expectEqual(sketch.lines(columns: 4, rows: 1, isUnicode: true).map(\.text), ["⠤⠤⠤@"])

@@ -55,7 +55,7 @@ struct SetupAnswersTests {
   }
 
   @Test(
-    "whatever is answered, the daemon reads the settings as intended",
+    "the daemon reads the written settings as they were answered, with any source and service",
     arguments: ["gpsd", "modemmanager", "/dev/ttyUSB0", "/usr/share/demo \"ö\".gpx"], ["deliveries", "trips"])
   func valid(source: String, service: String) throws {
     let text = answers(service: service, source: source).text
@@ -76,7 +76,7 @@ struct SetupAnswersTests {
   }
 
   @Test(
-    "a wrong answer is refused with the daemon's own message, and changes nothing",
+    "an invalid answer is rejected with the daemon's own message, and changes nothing",
     arguments: [
       (.source, "ttyUSB0", "is no source"), (.source, "/tmp/x", "is no source"), (.service, "taxi", "deliveries"),
       (.provider, "a/b", "contains \"/\""), (.provider, "", "is empty"), (.vehicle, "*", "means every vehicle"),
@@ -91,7 +91,7 @@ struct SetupAnswersTests {
     expectEqual(answers, SetupAnswers())
   }
 
-  @Test("missing answers are asked for in order; format and endpoint have defaults")
+  @Test("missing answers are asked for in order; the token format and the endpoint have defaults")
   func open() {
     var answers = SetupAnswers()
     expectEqual(answers.open, [.source, .service, .provider, .vehicle, .tokenURL])
@@ -111,7 +111,7 @@ struct SetupPlanTests {
     return answers
   }
 
-  @Test("a plain credential is a file for root only, and the unit names it")
+  @Test("a plain credential is written to a file for root only, and the unit names that file")
   func plain() {
     let plan = SetupPlan(answers, credential: .plain(Secret("Bearer hush")), instance: nil)
     var withCredential = answers
@@ -148,7 +148,7 @@ struct SetupPlanTests {
   }
 
   @Test(
-    "without a new credential only the settings file is written; an existing credential is named and left unchanged")
+    "without a credential, only the settings file is written; an existing credential is named and left unchanged")
   func others() {
     let none = SetupPlan(answers, credential: .none, instance: nil)
     expectEqual(none.files.map(\.path), ["/etc/fleet-locationd/fleet-locationd.toml"])
@@ -200,7 +200,7 @@ struct SetupSourcesTests {
     .init(kind: .gpsd, findings: [.pass("gpsd 3.22")]),
   ])
 
-  @Test("usable sources have a number, others say why they cannot be used")
+  @Test("usable sources have a number; for the others, the list says why they cannot be used")
   func text() {
     expectEqual(
       sources.text,
@@ -218,7 +218,7 @@ struct SetupSourcesTests {
     expectEqual(SetupSources(found: []).text, "No receiver was found: no serial port, no gpsd, no modem.\n")
   }
 
-  @Test("a number selects its source; the default is the first without a warning")
+  @Test("a number selects its source; the default is the first source without a warning")
   func choice() {
     expect(sources.answer(for: "1") == "/dev/serial/by-id/a" && sources.answer(for: "2") == "gpsd")
     for text in ["0", "3", "-1", "/dev/x", ""] { expectEqual(sources.answer(for: text), text) }

@@ -7,7 +7,7 @@ import Testing
 @testable import ControlTool
 
 struct SetupWatchTests {
-  /// Keeps its state from one response to the next.
+  /// A `SetupWatch` that keeps its state from one response to the next.
   private final class Watch {
     private var watch = SetupWatch(limit: .seconds(60))
 
@@ -47,14 +47,14 @@ struct SetupWatchTests {
       .online("Fleet Engine has accepted the first update of truck-17"))
   }
 
-  @Test("a state that needs action is reported when it has lasted, not at once")
+  @Test("a state that needs action is reported only when it has lasted for 15 s")
   func bad() throws {
     let watch = Watch()
     let denied = try waiting("denied", "no token", level: "bad", advice: "Check the credential")
     expectEqual(watch.handle(denied, at: .seconds(1)), .wait("no token; the service tries again"))
     expectEqual(watch.handle(denied, at: .seconds(15)), .wait(nil))
     expectEqual(watch.handle(denied, at: .seconds(16)), .missing("no token for 4 s\nCheck the credential"))
-    // The time starts again after another state.
+    // The 15 s start again after another state.
     let other = Watch()
     expectEqual(other.handle(denied, at: .seconds(1)), .wait("no token; the service tries again"))
     expectEqual(other.handle(try waiting("noFix", "waiting for a fix"), at: .seconds(10)), .wait("waiting for a fix"))
@@ -62,7 +62,7 @@ struct SetupWatchTests {
     expectEqual(other.handle(denied, at: .seconds(30)), .wait(nil))
   }
 
-  @Test("after the time limit it reports what is missing")
+  @Test("at the time limit, setup reports what is missing")
   func limit() throws {
     let watch = Watch()
     let fix = try waiting("noFix", "waiting for a fix", advice: "The antenna needs a view of the sky")
@@ -72,7 +72,7 @@ struct SetupWatchTests {
     expectEqual(watch.handle(silence, at: .seconds(60)), .missing("nothing listens"))
   }
 
-  @Test("a token of the previous run does not prove the credential, and its last update proves nothing about this run")
+  @Test("updates with a token of the previous run do not prove the credential, nor does a token without updates")
   func cachedToken() throws {
     let watch = Watch()
     let cached = try accepting(["accepted": 3, "tokens": 0])
@@ -87,7 +87,7 @@ struct SetupWatchTests {
     expectEqual(watch.handle(restored, at: .seconds(1)), .wait("online"))
   }
 
-  @Test("a paused vehicle sends nothing, which is reported at once")
+  @Test("setup reports a paused vehicle at once")
   func paused() throws {
     let watch = Watch()
     let paused = try waiting("paused", "paused", [:]).get()

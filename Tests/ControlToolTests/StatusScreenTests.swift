@@ -102,7 +102,7 @@ struct StatusScreenTests {
     ).map(\.text)
   }
 
-  @Test("80x24 shows everything: state, updates, source, fix, token, backlog, events, and the track beside them")
+  @Test("a screen of 80x24 shows state, updates, source, fix, token, backlog, traffic, events and the track")
   func whole() throws {
     let lines = try StatusScreenTests.frame()
     expect(lines.count <= 24)
@@ -171,7 +171,7 @@ struct StatusScreenTests {
     }
   }
 
-  @Test("40x12 shows the most important rows")
+  @Test("a screen of 40x12 shows the most important rows")
   func small() throws {
     let lines = try StatusScreenTests.frame(StatusScreenTests.offline, 40, 12)
     expect(lines.count <= 12)
@@ -184,7 +184,7 @@ struct StatusScreenTests {
     expect(lines.joined().contains("(untrusted): the certific"), "\(lines.joined(separator: "\n"))")
   }
 
-  @Test("the top line shows the state, also with a long vehicle ID")
+  @Test("the top line shows the state, even with a long vehicle ID")
   func longID() throws {
     let id = String(repeating: "東京", count: 32)
     for (columns, capabilities) in [(40, StatusScreenTests.full), (80, StatusScreenTests.poor)] {
@@ -231,7 +231,7 @@ struct StatusScreenTests {
     expectNil(try row(true))
   }
 
-  @Test("in ASCII the bars are digits, and the track is drawn with stars")
+  @Test("in ASCII, the bars are digits, and the track is drawn with asterisks")
   func ascii() throws {
     let lines = try StatusScreenTests.frame([:], 80, 24, StatusScreenTests.poor)
     expect(lines.contains("Last 6 min    66x.32  17 accepted, 3 failed"))
@@ -239,7 +239,7 @@ struct StatusScreenTests {
     expect(lines.contains { $0.contains("+-3 m") })
   }
 
-  @Test("without a daemon the reason is at the top, and the last response is dimmed")
+  @Test("if no daemon answers, the reason is at the top, and the last response is dimmed")
   func silent() throws {
     let sheet = StatusRows(try StatusScreenTests.status())
     let lines = StatusScreen.frame(
@@ -254,7 +254,7 @@ struct StatusScreenTests {
     expectEqual(first.map(\.text).dropFirst(), ["the daemon does not run"])
   }
 
-  @Test("in a pipe each row is one line with its name, of any length, without drawings")
+  @Test("in a pipe, each row is one line of any length that begins with its name, without drawings")
   func plain() throws {
     let lines = StatusScreen.lines(
       of: StatusRows(try StatusScreenTests.status(StatusScreenTests.offline)), width: nil, capabilities: .plain
@@ -273,7 +273,7 @@ struct StatusScreenTests {
     expect(lines.contains("Events        60 s ago: Online: Fleet Engine accepts updates"))
   }
 
-  @Test("without a fix the status says what to do, and when all is well it does not")
+  @Test("the status says what to do while there is no fix, but not while all is well")
   func advice() throws {
     func rows(_ state: [String: String]) throws -> [String] {
       let status = try StatusScreenTests.status(["state": state])
@@ -292,7 +292,7 @@ struct StatusScreenTests {
     try expect(!rows(good).contains { $0.hasPrefix("What to do") })
   }
 
-  @Test("a single print fits a small terminal, with a line left for the prompt")
+  @Test("status without --watch fits a small terminal, with a line left for the prompt")
   func once() throws {
     for changes in [[:], StatusScreenTests.offline] {
       let lines = StatusScreen.lines(

@@ -54,7 +54,7 @@ struct StyledTextTests {
     if columns > 1 { expectEqual(letters, text.text.filter { $0 != " " }) }
   }
 
-  @Test("the last allowed line is marked where it is truncated, and styles survive the break")
+  @Test("the last allowed line has a mark where it is truncated, and line breaks preserve styles")
   func wrapMost() {
     let text = StyledText("aaaa bbbb ", .bad) + StyledText("cccc dddd")
     expectEqual(text.wrapped(to: 9, maxLines: 2).map(\.text), ["aaaa bbbb", "cccc dddd"])

@@ -7,7 +7,7 @@ import Testing
 struct SupportReportTests {
   private static let token =
     "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJmbGVldEBwcm9qLmlhbSJ9.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJVadQssw5c"
-  /// The ways in which an old or careless program may have changed a secret before it wrote it.
+  /// Forms in which an old or careless program may have written a secret.
   private static let disguises: [String] = {
     let half = token.index(token.startIndex, offsetBy: 40)
     return [
@@ -26,7 +26,7 @@ struct SupportReportTests {
     return String(decoding: try #require(report.files.first).content, as: UTF8.self)
   }
 
-  @Test("secrets in the journal are masked, whole or in pieces; names of the vehicle and of journald are not")
+  @Test("secrets in the journal are masked, whole or in pieces; the vehicle's IDs and journald's names are not")
   func journal() throws {
     for form in SupportReportTests.disguises {
       let text = try report(
@@ -70,14 +70,14 @@ struct SupportReportTests {
     try expectEqual(report("settings.toml", written), "\(masked)\n")
   }
 
-  @Test("the state contains no track and no coordinate, unless positions are requested")
+  @Test("status.json contains no track and no coordinate, unless positions are requested")
   func status() throws {
     let status = #"{"fix":{"horizontalAccuracy":2.8284},"summary":"at 48.1, 11.5","track":{"points":[[0,0]]}}"#
     try expectEqual(
       report("status.json", status),
       "{\"fix\":{\"horizontalAccuracy\":2.8284},\"summary\":\"at <position>, <position>\"}\n")
     try expectEqual(report("status.json", status, positions: true), "\(status)\n")
-    // Anything that is not JSON may contain a secret.
+    // A status that is not JSON may contain a secret.
     try expectEqual(report("status.json", "token=\(SupportReportTests.token)"), "token=<redacted>\n")
   }
 
@@ -144,7 +144,7 @@ struct SupportReportTests {
     expect(report.listing(isRunning: true).hasPrefix("The daemon runs.\n"))
   }
 
-  @Test("the log line of a crash keeps its addresses")
+  @Test("the addresses in the log line of a crash are not masked")
   func crash() throws {
     let line =
       "Crashed: SIGSEGV at libc.so.6+0x108ef3 of version 0.1.0, build ID ee545a22c0ffee00ee545a22c0ffee00ee545a22"

@@ -7,9 +7,9 @@ import Testing
 
 @testable import ControlTool
 
-/// Debian's tar is the reference.
+/// Archives that Debian's tar reads.
 struct TarArchiveTests {
-  /// The output of tar.
+  /// Runs tar and returns its output.
   private func tar(_ arguments: [String], in directory: TemporaryDirectory) throws -> String {
     let process = Process()
     let pipe = Pipe()
@@ -26,7 +26,7 @@ struct TarArchiveTests {
     return String(decoding: output, as: UTF8.self)
   }
 
-  @Test("tar lists and unpacks the added files, with every size around a block")
+  @Test("tar lists and unpacks the added files, even those with sizes around a multiple of 512 bytes")
   func files() throws {
     let directory = try TemporaryDirectory()
     let sizes = [0, 1, 511, 512, 513, 1024, 70_000]
@@ -53,7 +53,7 @@ struct TarArchiveTests {
     expect(try tar(["-tvf", "a.tar"], in: directory).isEmpty)
   }
 
-  @Test("a compressed archive is a .tar.gz, also if it is large")
+  @Test("a compressed archive is a .tar.gz, even if it is large")
   func compressed() throws {
     let directory = try TemporaryDirectory()
     var archive = TarArchive(time: 0)

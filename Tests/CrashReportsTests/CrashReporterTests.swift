@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Each crash is a real one, in a process of its own.
+/// Each test crashes a separate process.
 struct CrashReporterTests {
   @Test("a Swift trap is reported with its signal, the release, and the location in the program")
   func trap() async throws {
@@ -18,7 +18,7 @@ struct CrashReporterTests {
     expect(report.hasPrefix("Crashed: SIGILL (a check in the program failed) at "))
     expect(report.contains(" of version 1.2.3, build ID "))
     let callers = try #require(report.components(separatedBy: "; called from ").dropFirst().first)
-    // The test, its runner, and main.
+    // The callers are the test, its runner, and main.
     expect(callers.components(separatedBy: ", ").count > 5)
     expect(callers.components(separatedBy: ", ").allSatisfy { $0.wholeMatch(of: /\S+\+0x[0-9a-f]+/) != nil })
   }
@@ -66,7 +66,7 @@ struct CrashReporterTests {
     expectNil(CrashReporter.takeReport(path))
   }
 
-  @Test("a signal with a handler is left unchanged")
+  @Test("an existing handler of a signal is not replaced")
   func otherHandler() async throws {
     let result = await #expect(processExitsWith: .exitCode(42), observing: [\.standardErrorContent]) {
       signal(SIGSEGV) { _ in _exit(42) }
@@ -76,19 +76,19 @@ struct CrashReporterTests {
     expectNil(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
   }
 
-  @Test("without a report there is no message")
+  @Test("without a stored report, there is no message")
   func noNote() {
     expectNil(CrashReporter.takeReport("/nonexistent/crash"))
   }
 
-  /// Swift's own reporter, if the toolchain is installed, would run first.
+  /// Installs the reporter, after removing that of the Swift toolchain, which would run first.
   private static func install(note: String? = nil) {
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] { signal(number, SIG_DFL) }
     unsetenv("JOURNAL_STREAM")
     CrashReporter.install(program: "test", version: "1.2.3", note: note)
   }
 
-  /// Infinite, although the compiler cannot tell.
+  /// Endless recursion, which the compiler does not detect.
   @inline(never) private static func depth(_ number: Int) -> Int {
     number == 0 ? 0 : depth(number &+ 1) &+ depth(number &+ 2)
   }

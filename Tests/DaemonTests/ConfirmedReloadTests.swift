@@ -58,7 +58,7 @@ struct ConfirmedReloadTests {
 
   private var takenBack: String { "fleet-locationd confirmation 1\ntaken-back b -\n\(Self.why)\nend\n" }
 
-  @Test("new settings wait for an accepted update; then their confirmation is stored, and the request is answered")
+  @Test("a reload with confirmation is answered at once, and the new settings wait for an accepted update")
   mutating func waits() throws {
     let effects = reload(try Self.configuration(Self.parts()), at: 1)
     expect(effects.contains(.event(.confirmationAwaited(.seconds(60), obstacle: nil))) && effects.contains(waiting(0)))
@@ -66,7 +66,7 @@ struct ConfirmedReloadTests {
     expectEqual(daemon.run?.settings.confirmation?.holdReason, .noFix)
   }
 
-  @Test("settings that have already worked need no confirmation, nor do the first ones, and the response says so")
+  @Test("settings that have worked before, and the first settings, need no confirmation, and the response says so")
   mutating func needsNone() throws {
     for (parts, kept, reason) in [
       (Self.old, Self.old, "these settings have worked already"),
@@ -79,7 +79,7 @@ struct ConfirmedReloadTests {
     }
   }
 
-  @Test("the file beside the settings requires confirmation too, and so do further changes until one is confirmed")
+  @Test("the .confirm file also requires a confirmation, which covers further changes until the old settings return")
   mutating func marker() throws {
     _ = reload(try Self.configuration(Self.parts(), confirmation: .seconds(120)), within: nil, at: 1)
     expectEqual(daemon.run?.settings.confirmation?.limit, .seconds(120))
@@ -92,7 +92,7 @@ struct ConfirmedReloadTests {
     expectNil(daemon.run?.settings.confirmation?.limit)
   }
 
-  /// A start with these settings and a record of the last run, with a token and a fix of the vehicle a second later.
+  /// Starts the daemon with these settings and the confirmation record of the previous run.
   private mutating func start(_ configuration: Daemon.Configuration, record: String?) -> [Daemon.Effect] {
     daemon = Daemon(
       seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000), confirmation: record, at: .boot)
@@ -100,13 +100,13 @@ struct ConfirmedReloadTests {
     return handle(.settingsRead(.valid(configuration)), at: 0)
   }
 
-  @Test("after a restart the remaining time continues, without the file and without a request")
+  @Test("after a restart, the rest of the time limit continues; at its end, the previous settings are restored")
   mutating func goesOn() throws {
     let record = "fleet-locationd confirmation 1\nwaiting b 60 40 1 1\nend\n"
     let effects = start(try Self.configuration(Self.parts { $0.source = "x" }), record: record)
     expect(effects.contains(.event(.confirmationAwaited(.seconds(60), obstacle: nil))))
     expectEqual(daemon.run?.settings.confirmation?.left(at: .boot), .seconds(20))
-    // Without a fix from the new source.
+    // The new source reports no fix.
     _ = handle(.start, at: 1)
     var second: Int64 = 1
     while let next = daemon.nextDeadline, second < 60 {
@@ -129,10 +129,10 @@ struct ConfirmedReloadTests {
         .event(.settingsTakenBack(why)), .useSettings,
       ])
     expectEqual(daemon.run?.publication.settings.takenBack, why)
-    // Refused before anything is prepared: that would take the lock or a line from the settings in force.
+    // These settings are rejected before they are prepared, which would take the lock or a line from those in force.
     try expectEqual(daemon.rejection(of: Self.configuration(Self.parts { $0.source = "x" })), why)
     try expectNil(daemon.rejection(of: Self.configuration(Self.old)))
-    // The same files are not tried again; other files are.
+    // The same files are not tried again, but changed files are.
     expect(
       reload(try Self.configuration(Self.parts { $0.source = "x" }), at: second + 1).contains {
         if case .respond(id: 4, .refused(.settingsRefused, let text)) = $0 { text.contains(why) } else { false }
@@ -141,7 +141,7 @@ struct ConfirmedReloadTests {
     expect(changed.contains(.useSettings) && daemon.run?.publication.settings.takenBack == nil)
   }
 
-  @Test("at a start, settings that were rolled back are replaced by the last working ones, if these can be used")
+  @Test("at a start, settings that were rolled back are replaced by the last working ones, if these are stored")
   mutating func rejected() throws {
     expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isReverting: true)])
     try expectEqual(daemon.rejection(of: Self.configuration(Self.parts())), Self.why)
@@ -165,7 +165,7 @@ struct ConfirmedReloadTests {
     expect(effects.contains(.respond(id: 4, .done(remark: nil))))
   }
 
-  @Test("a reload that ends the wait for a file is refused if the settings of the files were rolled back before")
+  @Test("a reload that ends the wait for a file is refused if the files' settings were rolled back before")
   mutating func refusedAtStart() throws {
     daemon = Daemon(
       seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000),
@@ -178,7 +178,7 @@ struct ConfirmedReloadTests {
     expect(effects.contains(.respond(id: 7, .refused(.settingsRefused, Self.why))))
   }
 
-  @Test("changed files or a changed credential are tried again at a start")
+  @Test("settings that were rolled back are tried again at a start if the files or a credential have changed")
   mutating func changed() throws {
     for parts in [Self.parts { $0.all = "c" }, Self.parts { $0.credentials = "x" }] {
       expect(start(try Self.configuration(parts), record: takenBack).contains(.storeConfirmation(nil)))
@@ -186,7 +186,7 @@ struct ConfirmedReloadTests {
     }
   }
 
-  @Test("there is no rollback to another vehicle or across a changed credential: that is only reported")
+  @Test("there is no rollback to another vehicle or credential; the missing confirmation is only reported")
   mutating func onlyReported() throws {
     for change: (inout SettingsParts) -> Void in [{ $0.destination = "x" }, { $0.credentials = "x" }] {
       let record = "fleet-locationd confirmation 1\nwaiting b 60 59 1 1\nend\n"
@@ -205,7 +205,7 @@ struct ConfirmedReloadTests {
     }
   }
 
-  @Test("a reload while the previous settings are read takes precedence")
+  @Test("a reload that arrives while the previous settings are being read takes precedence")
   mutating func reloadMeanwhile() throws {
     let record = "fleet-locationd confirmation 1\nwaiting b 60 59 1 1\nend\n"
     let new = try Self.configuration(Self.parts { $0.source = "x" })

@@ -16,7 +16,7 @@ struct DaemonSourcesTests {
     var device: String
   }
 
-  /// A source that reads at a deadline, and reports a fix at the second that the first byte contains.
+  /// A source that reads at a deadline, and reports a fix whose time, in seconds, is the first byte.
   private struct Receiver: SourceSession {
     var nextDeadline: BootInstant?
     var lastRequest: ModemRequest?
@@ -24,7 +24,7 @@ struct DaemonSourcesTests {
     mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
       switch input {
       case .start: return [.line(.open())]
-      // The line is due to be read this many milliseconds after boot.
+      // `left` sets the deadline of the next read, in milliseconds after boot.
       case .left(let time):
         nextDeadline = .boot + .milliseconds(time)
         return []
@@ -88,7 +88,7 @@ struct DaemonSourcesTests {
     daemon.run?.vehicle.snapshot(at: DaemonSourcesTests.moment(0)).sources.sources.map(\.name)
   }
 
-  @Test("when a read and a report are due at the same time, the report includes the data that was read")
+  @Test("if a read and a report are due at the same time, the report includes the data that was read")
   mutating func readFirst() throws {
     var fixture = try AgentFixture()
     _ = handle(.sources(sources("a")))
@@ -116,7 +116,7 @@ struct DaemonSourcesTests {
   }
 
   @Test(
-    "sources are started in order, after the vehicle knows them, and closed when the settings no longer contain them")
+    "sources are opened in the order of the settings, and closed when new settings do not contain them")
   mutating func replaced() {
     expectEqual(lines(handle(.sources(sources("a", "b")))), ["1 open(baud: nil)", "2 open(baud: nil)"])
     expectEqual(names, ["a", "b"])
@@ -138,7 +138,7 @@ struct DaemonSourcesTests {
     expectEqual(lines(handle(.sources(sources("b")))), [])
   }
 
-  @Test("while another process has the vehicle no source is open; afterwards each is opened")
+  @Test("while another process has the vehicle, no source is open; each is opened when the vehicle is free")
   mutating func inUse() {
     let holder = VehicleHolder(unit: "other", process: 7)
     _ = handle(.vehicle(.vehicleLocked(by: holder)))
@@ -150,7 +150,7 @@ struct DaemonSourcesTests {
     expectEqual(lines(handle(.vehicle(.vehicleLocked(by: nil)))), [])
   }
 
-  @Test("new settings for a vehicle that another process has: the sources are closed, and created again for later")
+  @Test("if another process has the vehicle of new settings, the sources are closed until the vehicle is free")
   mutating func inUseAfterReload() throws {
     _ = handle(.sources(sources("a")))
     let new = Daemon.Configuration(
@@ -165,7 +165,7 @@ struct DaemonSourcesTests {
     expectEqual(lines(handle(.vehicle(.vehicleLocked(by: nil)))), ["3 open(baud: nil)"])
   }
 
-  @Test("at a stop every line is closed first, after its source has restored the device")
+  @Test("at a stop, every line is closed first, after the request that restores its modem")
   mutating func stop() {
     var list = sources("a", "b")
     let request = ModemRequest.enable(path: "/modem", [])
@@ -177,7 +177,7 @@ struct DaemonSourcesTests {
     expectEqual(receive(1, at: 100), [])
   }
 
-  @Test("a recording whose fixes are all rejected at pace 0: one fix per call, each due at once")
+  @Test("at pace 0, a recording whose fixes are all rejected is read one fix per call, and the next is due at once")
   mutating func rejected() throws {
     let session = ReplaySession(name: "a.nmea", pace: 0, shiftsTimes: false)
     var configured = SourceSelector.ConfiguredSource(id: 1, label: "a.nmea", silenceTimeout: .seconds(10))
@@ -185,7 +185,7 @@ struct DaemonSourcesTests {
     let start = handle(.sources([Daemon.Source(Settings(device: "a.nmea"), configured, session: session)]))
     expectEqual(lines(start), ["1 read"])
     let recording = (0..<40).flatMap { second in
-      // Far too inaccurate.
+      // These fixes are far too inaccurate.
       let body = "GPGGA,0000\(second < 10 ? "0" : "")\(second),4500.0,N,00100.0,E,1,08,50.0,10,M,,M,,"
       let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
       return Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8)
@@ -208,7 +208,7 @@ struct DaemonSourcesTests {
     expect(!daemon.isProgressing(at: .boot + .seconds(31)))
   }
 
-  @Test("bytes that complete no sentence do not reach the vehicle")
+  @Test("bytes that complete no sentence do not cause a call of VehicleAgent")
   mutating func noReport() {
     let session = SerialSession(device: "/dev/gps0", baud: 9600, silenceTimeout: .seconds(10), seed: 1)
     let configured = SourceSelector.ConfiguredSource(id: 1, label: "/dev/gps0", silenceTimeout: .seconds(10))

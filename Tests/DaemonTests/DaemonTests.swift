@@ -69,7 +69,7 @@ struct DaemonTests {
   }
 
   @Test(
-    "new settings reach the vehicle when the store has finished with the previous ones, and another vehicle's backlog is read"
+    "new settings reach the vehicle once the store has finished with the old ones; the new vehicle's backlog is read"
   )
   mutating func configureWhileOpening() throws {
     _ = open(at: 3)
@@ -80,7 +80,7 @@ struct DaemonTests {
     expectEqual(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle, "truck-2")
   }
 
-  @Test("settings that arrive while the store is busy replace pending ones")
+  @Test("settings that arrive while the store is busy replace those that are pending")
   mutating func configureTwice() throws {
     _ = open(at: 3)
     _ = handle(.settingsRead(.valid(try DaemonTests.configuration(vehicle: "truck-2"))), at: 3)
@@ -89,7 +89,7 @@ struct DaemonTests {
     expectEqual(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle, "truck-3")
   }
 
-  @Test("with another directory, the old file is closed and the new one opened")
+  @Test("with another backlog.directory, the old file is closed and the new one is opened")
   mutating func configureDirectory() throws {
     _ = open(at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)
@@ -115,14 +115,14 @@ struct DaemonTests {
     expectNil(daemon.nextDeadline)
   }
 
-  @Test("the settings of the first accepted update are stored, unless they are already")
+  @Test("settings are stored after their first accepted update, unless they are stored already")
   mutating func settings() throws {
     expect(try comeOnline().contains(.storeSettings("settings")))
     daemon = Daemon(running: try DaemonTests.configuration(settingsText: nil), seed: 1)
     expect(try !comeOnline().contains { if case .storeSettings = $0 { true } else { false } })
   }
 
-  @Test("a clock step is reported to the vehicle, from the second reading of the clocks on")
+  @Test("a clock step between two readings of the clocks is reported once")
   mutating func clocks() {
     func read(_ second: Int64, wall: Int64) -> [Event.Kind] {
       let now = Moment(boot: .boot + .seconds(second), wall: AgentFixture.start + .seconds(wall))
@@ -137,7 +137,7 @@ struct DaemonTests {
     expect(read(40, wall: 4010).isEmpty)
   }
 
-  @Test("an observer sees the messages between vehicle and store, and when the vehicle has settled")
+  @Test("an observer gets the messages between vehicle and store, and one when the vehicle has settled")
   mutating func observer() throws {
     _ = open(at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)

@@ -24,14 +24,14 @@ struct DriverTests {
 
   private mutating func handle(_ input: Daemon.Input) -> [Daemon.Effect] { daemon.handle(input, at: Self.moment) }
 
-  @Test("a pause is confirmed when it is on disk")
+  @Test("a pause request is answered once the pause is on disk")
   mutating func pause() {
     let effects = handle(.request(id: 3, .drive(.pause)))
     expect(effects.contains(.storePause(Self.pause)) && effects.responses.isEmpty)
     expectEqual(handle(.pauseStored(nil)), [.respond(id: 3, .done(remark: nil))])
   }
 
-  @Test("a pause that cannot be stored is in force; the response and the journal say why it will not survive a restart")
+  @Test("a pause that cannot be stored is in force; the response and the journal say why it is not on disk")
   mutating func trouble() {
     _ = handle(.request(id: 3, .drive(.pause)))
     let effects = handle(.pauseStored("no room"))
@@ -40,7 +40,7 @@ struct DriverTests {
     expectEqual(daemon.run?.vehicle.isPaused, true)
   }
 
-  @Test("each request is answered when its own change is on disk")
+  @Test("each request is answered once its own change is on disk")
   mutating func order() {
     _ = handle(.request(id: 1, .drive(.pause)))
     _ = handle(.request(id: 2, .drive(.offline)))
@@ -50,7 +50,7 @@ struct DriverTests {
     expectEqual(handle(.pauseStored(nil)).responses, [3: .done(remark: nil)])
   }
 
-  @Test("a repeated choice is stored and answered again")
+  @Test("a repeated duty command is stored and answered again")
   mutating func twice() {
     _ = handle(.request(id: 1, .drive(.offline)))
     _ = handle(.dutyStored("no room"))
@@ -58,13 +58,13 @@ struct DriverTests {
     expectEqual(handle(.dutyStored(nil)).responses, [2: .done(remark: nil)])
   }
 
-  @Test("the end of a pause that was stored earlier, without a request, causes no response")
+  @Test("a pause that no request caused is stored without a response")
   mutating func unasked() {
     _ = handle(.vehicle(.pause(nil)))
     expect(handle(.pauseStored(nil)).responses.isEmpty)
   }
 
-  @Test("a vehicle of scheduled tasks has no duty: the request is refused at once")
+  @Test("a duty command is refused at once for a vehicle of scheduled tasks")
   mutating func refused() throws {
     daemon = Daemon(
       running: Daemon.Configuration(
@@ -76,13 +76,13 @@ struct DriverTests {
     }
   }
 
-  @Test("while the daemon stops, a change of duty is refused")
+  @Test("while the daemon is stopping, a pause is refused")
   mutating func stopping() {
     _ = handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")))
     expectEqual(handle(.request(id: 1, .drive(.pause))).responses, [1: .refused(.stopping, "the daemon is stopping")])
   }
 
-  @Test("a position is sent on request; without a fix and in a pause the request is refused")
+  @Test("sendNow is accepted with a fix, and refused without a fix, in a pause and while the daemon is stopping")
   func sendNow() throws {
     var daemon = Daemon(
       running: Daemon.Configuration(
@@ -96,7 +96,7 @@ struct DriverTests {
     fix.satellites = 9
     _ = daemon.handle(.vehicle(.source(0, .reading("/dev/gps0"))), at: Self.moment)
     _ = daemon.handle(.vehicle(.source(0, .fix(fix))), at: Self.moment)
-    // It waits for its token.
+    // The update waits for a token.
     guard case .done(let remark?)? = ask(2).responses[2] else {
       Issue.record("it is not done")
       return
@@ -108,7 +108,7 @@ struct DriverTests {
     expectEqual(ask(5).refusal, .stopping)
   }
 
-  @Test("a choice from before a restart is in force, and an unreadable one is reported")
+  @Test("a pause from before a restart is in force, and an unreadable pause or duty file is reported")
   mutating func found() {
     let records = DriverRecords(pause: Self.pause, pauseTrouble: "unreadable", dutyTrouble: "damaged")
     let effects = handle(.driverFound(records))

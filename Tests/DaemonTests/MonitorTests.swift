@@ -47,7 +47,7 @@ struct MonitorTests {
     return nil
   }
 
-  @Test("the state comes first, then each outcome and each change of state, and nothing in between")
+  @Test("a monitor gets the state first, then each update's outcome and each change of state, and nothing else")
   mutating func monitor() throws {
     expect(try fix(0).items.isEmpty)
     let first = try #require(state(handle(.request(id: 1, .monitor), 0.5)))
@@ -92,7 +92,7 @@ struct MonitorTests {
         body: [UInt8](
           #"{"token":"e30.eyJhdXRob3JpemF0aW9uIjp7InZlaGljbGVpZCI6InRydWNrLTEifX0.s","seconds":3600}"#.utf8))))
 
-  @Test("a client that monitors while the daemon waits for its settings gets the state once the daemon has them")
+  @Test("a client that monitors while the daemon waits for settings gets the new state once settings are used")
   mutating func waiting() throws {
     var daemon = Daemon(seed: 1, waits: true, buildDate: Timestamp(seconds: 0), at: .boot)
     _ = daemon.handle(.launched, at: Self.moment(0))

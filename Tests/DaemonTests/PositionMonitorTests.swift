@@ -65,7 +65,7 @@ struct PositionMonitorTests {
         VehiclePosition(
           latitude: 48.0001, longitude: 11, time: Self.moment(1).wall.canonicalJSON, accuracy: 3, speed: 11, course: 0)
       ])
-    // The filter rejects this one.
+    // The filter rejects this fix.
     try expectEqual(fix(2, north: 3).positions, [])
     for second in 3...20 { try expectEqual(fix(Double(second)).positions.count, 1) }
     expectEqual(handle(.positionsUnmonitored, 20.5), [])
@@ -73,7 +73,7 @@ struct PositionMonitorTests {
   }
 
   @Test(
-    "a parked vehicle's position is sent once per fix, in the form that is sent to Fleet Engine: unchanged while it is parked"
+    "a parked vehicle's positions are sent as the receiver reported them, one per fix"
   )
   mutating func parked() throws {
     _ = handle(.request(id: 1, .monitorPositions), 0)
@@ -85,7 +85,7 @@ struct PositionMonitorTests {
     expectEqual(daemon.run?.vehicle.snapshot(at: Self.moment(60)).isParked, true)
   }
 
-  @Test("during a pause nothing is sent, although fixes are read until the time is known")
+  @Test("during a pause, clients get no positions, although fixes are read until the time is known")
   mutating func pause() throws {
     _ = handle(.request(id: 1, .monitorPositions), 0)
     try expectEqual(fix(0).positions.count, 1)
@@ -98,7 +98,7 @@ struct PositionMonitorTests {
     try expectEqual(fix(33).positions.count, 1)
   }
 
-  @Test("the socket is opened with the first settings, retried by a reload, and closed by one without it")
+  @Test("the positions socket is opened at the start, retried at a reload, and closed at a reload without the setting")
   mutating func settings() throws {
     expectEqual(start.filter(\.isOfSocket), [.servePositions(true)])
     expectEqual(start.firstIndex(of: .servePositions(true)), start.firstIndex(of: .useSettings).map { $0 + 1 })
@@ -116,7 +116,7 @@ struct PositionMonitorTests {
   }
 
   @Test(
-    "without the setting there is no socket, and before there are settings or while stopping there are no positions")
+    "without the setting, there is no positions socket; while the daemon is stopping, clients are refused")
   mutating func refused() throws {
     expectEqual(try Self.daemon(servesPositions: false).1.filter(\.isOfSocket), [])
     _ = handle(.vehicle(.stop(within: .seconds(3), signal: "SIGTERM")), 1)

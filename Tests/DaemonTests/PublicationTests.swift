@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import Daemon
 
-/// The publication of status and metrics.
+/// When the daemon publishes its status, metrics and data volume, and what they contain.
 struct PublicationTests {
   private var daemon: Daemon
 
@@ -51,18 +51,18 @@ struct PublicationTests {
 
   private static let start = BootInstant.boot + .seconds(100)
 
-  @Test("a line that has not been sent is due")
+  @Test("a status line is due if none was sent before")
   func first() {
     expectEqual(daemon.run?.publication.isStatusDue(after: [], at: Self.start), true)
   }
 
-  @Test("systemd's status is sent again after ten seconds of an outage, because it contains durations")
+  @Test("systemd's status is sent again after ten seconds of an outage, because it contains a duration")
   func ages() {
     expectEqual(shown?.isStatusDue(after: [], at: Self.start + .milliseconds(9999)), false)
     expectEqual(shown?.isStatusDue(after: [], at: Self.start + .seconds(10)), true)
   }
 
-  @Test("notices are sent at once, results of updates at most once a second")
+  @Test("a notice makes the status line due at once, an update's outcome at most once a second")
   func events() {
     let notice = Daemon.Effect.event(.stopping(.signal("SIGTERM")))
     expectEqual(shown?.isStatusDue(after: [notice], at: Self.start + .milliseconds(1)), true)
@@ -72,7 +72,7 @@ struct PublicationTests {
   }
 
   @Test(
-    "metrics are due at first, once a minute, a second after the vehicle goes online or offline, and at the end")
+    "metrics are due at the start, once a minute, a second after the vehicle goes online or offline, and at the end")
   func metricsDue() throws {
     var publication = try #require(daemon.run).publication
     let start = Self.start
@@ -88,7 +88,7 @@ struct PublicationTests {
     expect(publication.areMetricsDue(at: start + .seconds(2), isOnline: false))
   }
 
-  @Test("without a path no metrics are written")
+  @Test("without metrics.textfile, no metrics are written")
   mutating func noMetrics() throws {
     daemon = Daemon(running: try Self.configuration(metricsFile: nil), seed: 1)
     expectEqual(daemon.run?.publication.areMetricsDue(at: Self.start, isOnline: true), false)
@@ -103,7 +103,7 @@ struct PublicationTests {
     expect(!handle(.settingsRead(.valid(try Self.configuration(metricsFile: "/n"))), at: 2).contains(.measure))
   }
 
-  @Test("publication does not create a deadline")
+  @Test("publication adds no deadline, so it never wakes up the daemon")
   mutating func noDeadline() {
     let daemonDeadline = handle(.start, at: 0).isEmpty ? nil : daemon.nextDeadline
     _ = handle(.measured(Measurement()), at: 0)
@@ -114,7 +114,7 @@ struct PublicationTests {
   // MARK: - Contents
 
   @Test(
-    "nothing is published before the state of previous runs is known; afterwards the status line and the metrics are")
+    "nothing is published before the start; the status line and the metrics are published at the start")
   mutating func start() {
     expect(handle(.watchdog(deletedFile: nil), at: 0).isEmpty)
     let effects = handle(.start, at: 0)
@@ -123,7 +123,7 @@ struct PublicationTests {
     expectEqual(handle(.measured(Measurement()), at: 0).metricsPaths, ["/m"])
   }
 
-  @Test("the watchdog refreshes a line that is ten seconds old, also when a settings file was deleted")
+  @Test("the watchdog refreshes a status line that is ten seconds old, and the line names a deleted settings file")
   mutating func watchdog() {
     begin()
     expect(handle(.watchdog(deletedFile: "/etc/x.toml"), at: 9).isEmpty)
@@ -133,7 +133,7 @@ struct PublicationTests {
     )
   }
 
-  @Test("a status contains the measured data volume of this moment; requests share a measurement")
+  @Test("a status contains the current data volume, and simultaneous requests share one measurement")
   mutating func status() throws {
     begin()
     expectEqual(handle(.request(id: 7, .status), at: 5), [.measure])
@@ -151,7 +151,7 @@ struct PublicationTests {
     expect(effects.metricsPaths.isEmpty)
   }
 
-  @Test("a reload that was refused is in the status until new settings are applied")
+  @Test("a failed reload is in the status until new settings are applied")
   mutating func reload() throws {
     begin()
     let refusal = handle(.settingsRead(.invalid("f:1: wrong\nf:2: wrong")), at: 20)
@@ -167,7 +167,7 @@ struct PublicationTests {
   // MARK: - The data volume
 
   @Test(
-    "the data volume is measured after a minute, then every quarter of an hour, and stored, including that of a previous run"
+    "the data volume is measured after a minute, then every quarter of an hour, and added to that of previous runs"
   )
   mutating func traffic() throws {
     var measurement = Measurement()
@@ -183,7 +183,7 @@ struct PublicationTests {
     expectEqual(handle(.measured(measurement), at: 101).reports[1]?.traffic?.today.sent, 2000)
   }
 
-  @Test("the end of a run measures the data volume and writes the metrics, and then the run has finished")
+  @Test("at the end of a run, the data volume is measured and the metrics are written before the run has finished")
   mutating func end() {
     begin()
     _ = handle(.deadline, at: 3)

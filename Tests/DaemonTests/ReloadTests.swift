@@ -7,7 +7,7 @@ import Observability
 import Testing
 import Timekeeping
 
-/// A reload: read and prepare, then apply or refuse.
+/// A reload: new settings are read and prepared, then applied or rejected.
 struct ReloadTests {
   private var daemon: Daemon
 
@@ -49,7 +49,7 @@ struct ReloadTests {
     expectEqual(vehicle, "truck-2")
   }
 
-  @Test("settings with a mistake change nothing; the response contains it")
+  @Test("settings with a mistake change nothing, and the response contains the mistake")
   mutating func invalid() throws {
     _ = handle(.request(id: 4, .reload))
     expectEqual(
@@ -60,17 +60,17 @@ struct ReloadTests {
     expectEqual(vehicle, "truck-1")
   }
 
-  @Test("a signal is answered only in the journal")
+  @Test("the outcome of a reload by SIGHUP is only in the journal")
   mutating func signal() throws {
     expectEqual(handle(.reload), [.readSettings])
     expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.event(.reloadRefused("f:1: no")), .ready])
   }
 
-  @Test("a request while the settings are being read causes another reading, whose outcome answers both")
+  @Test("a reload request while settings are being read causes another read, whose outcome answers both requests")
   mutating func again() throws {
     _ = handle(.request(id: 1, .reload))
     expect(handle(.request(id: 2, .reload)).isEmpty)
-    // These may be older than the second request.
+    // These settings may be older than the second request.
     expectEqual(handle(.settingsRead(.valid(try Self.configuration(vehicle: "truck-2")))), [.readSettings])
     expectEqual(vehicle, "truck-1")
     let effects = handle(.settingsRead(.valid(try Self.configuration(vehicle: "truck-3"))))
@@ -78,7 +78,7 @@ struct ReloadTests {
     expectEqual(vehicle, "truck-3")
   }
 
-  @Test("while the store writes, nothing is applied or answered; later settings replace the pending ones")
+  @Test("while the store is busy, valid settings are pending, and later ones replace them")
   mutating func busy() throws {
     _ = handle(.deadline, at: 3)
     _ = handle(.request(id: 1, .reload), at: 3)
@@ -95,7 +95,7 @@ struct ReloadTests {
     expectEqual(vehicle, "truck-3")
   }
 
-  @Test("a daemon that stops reads no settings")
+  @Test("a daemon that is stopping reads no new settings")
   mutating func stopping() {
     _ = handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")))
     expect(handle(.reload).isEmpty)

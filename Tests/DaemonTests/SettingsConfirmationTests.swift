@@ -6,7 +6,7 @@ import Vehicle
 
 @testable import Daemon
 
-/// The time limit of a confirmation, and what confirms.
+/// The time limit for the confirmation of new settings, and what confirms them.
 struct SettingsConfirmationTests {
   private static let old = SettingsParts(all: "a", destination: "d", source: "s", token: "t")
 
@@ -33,14 +33,14 @@ struct SettingsConfirmationTests {
     return state
   }
 
-  /// The time that is counted within 20 s.
+  /// How many of 20 s in this state count towards the limit.
   private static func passes(_ confirmation: SettingsConfirmation, _ state: VehicleAgent.Readiness) -> Int64 {
     var confirmation = confirmation
     _ = confirmation.observe(state, at: second(10))
     return 60 - confirmation.left(at: second(30)).wholeSeconds
   }
 
-  @Test("time is counted while the previous settings could have delivered")
+  @Test("time counts towards the limit only while the previous settings could have delivered positions")
   func clock() {
     let plain = Self.confirmation()
     expectEqual(Self.passes(plain, Self.state()), 20)
@@ -53,20 +53,20 @@ struct SettingsConfirmationTests {
     expectEqual(Self.passes(plain, Self.state(hasToken: false)), 0)
   }
 
-  @Test("a missing fix counts if the sources changed and the previous ones had one; the same applies to tokens")
+  @Test("time without a fix counts if the sources changed and the previous ones had a fix; likewise for tokens")
   func missing() {
     let (lacksFix, lacksToken) = (
       SettingsConfirmation.Availability(fix: false, token: true),
       SettingsConfirmation.Availability(fix: true, token: false)
     )
-    // The last fix is from the previous sources.
+    // There is no fix, or the last fix is from the previous sources.
     for fixAt in [nil, -1] as [Int64?] {
       let state = Self.state(fixAt: fixAt)
       expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, state), 20)
       expectEqual(Self.passes(Self.confirmation({ $0.source = "x" }, had: lacksFix), state), 0)
     }
     expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, Self.state(fixAt: nil)), 0)
-    // The token is from the previous provider.
+    // There is no token, or the token is from the previous provider.
     for hasToken in [false, true] {
       let state = Self.state(hasToken: hasToken)
       expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, state), 20)
@@ -90,7 +90,7 @@ struct SettingsConfirmationTests {
     expect(!both.isConfirmed(byUpdateSentAt: Self.second(7)) && both.isConfirmed(byUpdateSentAt: Self.second(8)))
   }
 
-  @Test("the used time is stored in advance, in steps, until none is left; after a restart only the rest remains")
+  @Test("the used time is stored in advance, in steps of 10 s; after a restart, only the rest remains")
   func steps() {
     var confirmation = Self.confirmation()
     func waiting(_ used: Int64) -> SettingsConfirmation.Step {
@@ -123,7 +123,7 @@ struct SettingsConfirmationTests {
       Self.confirmation { $0.credentials = "x" }.obstacle, "a credential has changed since the previous ones")
   }
 
-  @Test("a stored record is read again; invalid contents are ignored")
+  @Test("a confirmation record is read back as it was written, and invalid text is ignored")
   func records() {
     let had = SettingsConfirmation.Availability(fix: false, token: true)
     let records: [ConfirmationRecord] = [

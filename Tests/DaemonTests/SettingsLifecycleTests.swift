@@ -8,7 +8,7 @@ import Timekeeping
 struct SettingsLifecycleTests {
   private func second(_ seconds: Int) -> BootInstant { .boot + .seconds(seconds) }
 
-  @Test("settings count as working after the first update that was sent with them, once")
+  @Test("settings become the last working settings once, by the first accepted update that was sent with them")
   func proven() {
     var settings = SettingsLifecycle(text: "first")
     expectEqual(settings.accepted(sentAt: second(1)), "first")
@@ -20,7 +20,7 @@ struct SettingsLifecycleTests {
     expectNil(settings.accepted(sentAt: second(40)))
   }
 
-  @Test("settings that may not be stored are never used as the last ones that worked")
+  @Test("settings that may not be stored never become the last working settings")
   func kept() {
     var settings = SettingsLifecycle(text: nil)
     expectNil(settings.accepted(sentAt: second(1)))

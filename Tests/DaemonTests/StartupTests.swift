@@ -41,7 +41,7 @@ struct StartupTests {
   private func failure(_ mistakes: String) -> [Daemon.Effect] { [.exit(.failed(mistakes, isMissing: false))] }
 
   @Test(
-    "valid settings are applied, with their warnings in the journal; the unit counts as started when the run begins")
+    "valid settings are applied, with their warnings in the journal; READY is sent when the run begins")
   mutating func valid() throws {
     expectEqual(handle(.launched), [.readSettings])
     expectEqual(
@@ -52,7 +52,7 @@ struct StartupTests {
   }
 
   @Test(
-    "instead of files with a mistake the stored settings are used if possible; otherwise the process ends and reports both"
+    "if the files have a mistake, the stored settings are used; if that fails too, the process exits with both reasons"
   )
   mutating func kept() throws {
     for (outcome, effects) in [
@@ -67,12 +67,12 @@ struct StartupTests {
       _ = handle(.launched)
       expectEqual(handle(.settingsRead(.invalid("f:1: no"))), [.readKeptSettings(isReverting: false)])
       expectEqual(handle(.keptSettingsRead(outcome)), effects)
-      // They were stored before.
+      // These settings are stored already.
       expectNil(daemon.run?.settings.unverified?.text)
     }
   }
 
-  @Test("if a certificate or route cannot be used, no other settings are used")
+  @Test("if a certificate or route cannot be used, the process exits, and the stored settings are not tried")
   mutating func unusable() {
     for isMissing in [false, true] {
       daemon = Self.daemon()
@@ -83,7 +83,7 @@ struct StartupTests {
     }
   }
 
-  @Test("if something is missing, the unit counts as started, and systemd's status reports it; not on a terminal")
+  @Test("if a file is missing, READY and a status that says so are sent; on a terminal, the process exits")
   mutating func missing() {
     expectEqual(
       beginWaiting(), [.event(.settingsAwaited("no x")), .showStatus(Self.waiting + "no x"), .ready])
@@ -102,7 +102,7 @@ struct StartupTests {
   }
 
   @Test(
-    "the settings are read again after 5 s, then at intervals that double up to 60 s; after 15 min the process ends")
+    "the settings are read again after 5 s, then at intervals that double up to 60 s; after 15 min the process exits")
   mutating func intervals() {
     _ = beginWaiting()
     var times: [Int64] = []
@@ -118,7 +118,7 @@ struct StartupTests {
     expect(times.prefix(6) == [5, 15, 35, 75, 135, 195] && times.last == 915)
   }
 
-  @Test("a file that appears is used, and so is a correction; another mistake ends the process")
+  @Test("when the missing file appears, the settings are used; if they have a mistake, the stored settings are read")
   mutating func appears() throws {
     for (outcome, effect) in [
       (SettingsOutcome.valid(try Self.configuration()), Daemon.Effect.useSettings),
@@ -131,7 +131,7 @@ struct StartupTests {
     }
   }
 
-  @Test("a reload that ends the wait with the stored settings is refused: those of the files are not in force")
+  @Test("a reload that ends the wait with the stored settings is refused, because those of the files are not in force")
   mutating func reloadToKept() throws {
     _ = beginWaiting()
     expectEqual(handle(.request(id: 7, .reload)), [.readSettings])
@@ -141,11 +141,11 @@ struct StartupTests {
       effects, [.useSettings, .event(.settingsKept("f:1: no")), .respond(id: 7, .refused(.settingsRefused, "f:1: no"))])
   }
 
-  @Test("a reload reads at once, is answered with what is still missing, and does not change the intervals")
+  @Test("a reload reads the settings at once, is answered with what is still missing, and keeps the intervals")
   mutating func reload() throws {
     _ = beginWaiting()
     expectEqual(handle(.request(id: 1, .reload), at: 2), [.readSettings])
-    // A request that arrives meanwhile is answered by the same reading.
+    // A request that arrives during this read is answered by the same read.
     expect(handle(.request(id: 2, .reload), at: 2).isEmpty)
     let text = Self.waiting + "no y"
     expectEqual(
@@ -162,7 +162,7 @@ struct StartupTests {
       [.useSettings, .respond(id: 3, .done(remark: nil))])
   }
 
-  @Test("the driver's duty and a position on request need settings: the response says what is missing")
+  @Test("without settings, duty commands and sendNow are refused, and the response says what is missing")
   mutating func refused() {
     _ = beginWaiting()
     for request in [Daemon.Request.drive(.offline), .drive(.online), .sendNow] {
@@ -193,7 +193,7 @@ struct StartupTests {
     expect(report.version == "1.2" && report.uptime == 10 && report.events == events && events.count == 1)
   }
 
-  @Test("the metrics report that nothing is sent: on request, and in their file if the settings could be read so far")
+  @Test("while settings are missing, metrics report offline, on request and in the metrics file that the settings name")
   mutating func metrics() {
     _ = handle(.launched)
     let known = KnownSettings(provider: "p", vehicle: "truck-1", metricsFile: "/m")
@@ -210,7 +210,7 @@ struct StartupTests {
     expect(handle(.settingsRead(.missing("no x", known: known)), at: 5).contains(.writeMetrics(text, path: "/m")))
   }
 
-  @Test("a pause is answered when it is on disk, or with the reason why it is not; an earlier one stays unchanged")
+  @Test("a pause is answered once it is on disk, or with the reason why it is not; an earlier pause stays unchanged")
   mutating func pause() {
     _ = beginWaiting()
     let record = PauseRecord(since: AgentFixture.start + .seconds(9))
@@ -224,14 +224,14 @@ struct StartupTests {
     expectEqual(handle(.request(id: 1, .drive(.pause))), [.respond(id: 1, .done(remark: nil))])
   }
 
-  @Test("a pause while the clock is not set has no start time")
+  @Test("a pause that begins while the clock is not set has no start time")
   mutating func unset() {
     daemon = Self.daemon(buildDate: AgentFixture.start + .seconds(10))
     _ = beginWaiting()
     expectEqual(handle(.request(id: 1, .drive(.pause)), at: 9), [.storePause(PauseRecord(since: nil))])
   }
 
-  @Test("a stop ends the process, also while it waits; a deleted directory causes a restart")
+  @Test("a stop ends the process even while it waits for a file; a deleted directory causes a restart")
   mutating func stop() throws {
     _ = beginWaiting()
     expectEqual(handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM"))), [.exit(.stopped)])
@@ -244,7 +244,7 @@ struct StartupTests {
       [.event(.stopping(.directoryDeleted("/run/x"))), .exit(.restarting)])
   }
 
-  @Test("while another process has the vehicle, the run begins without its receiver")
+  @Test("while another process has the vehicle, the run begins without opening the receiver")
   mutating func inUse() throws {
     _ = handle(.launched)
     let holder = VehicleHolder(unit: "other.service", process: 7)
@@ -254,7 +254,7 @@ struct StartupTests {
     expectEqual(daemon.run?.sources.isVehicleInUse, true)
   }
 
-  @Test("the watchdog detects a reading that is overdue")
+  @Test("the watchdog detects that reading the settings again is overdue")
   mutating func watchdog() {
     _ = beginWaiting()
     expect(daemon.isProgressing(at: .boot + .seconds(5)))

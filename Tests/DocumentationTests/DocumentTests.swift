@@ -25,7 +25,7 @@ struct DocumentTests {
     try expectEqual(String(contentsOfFile: path, encoding: .utf8), text)
   }
 
-  @Test("every explanation of an event is complete sentences on one line of a table", arguments: Event.Kind.allCases)
+  @Test("each explanation of an event has complete sentences, on one line", arguments: Event.Kind.allCases)
   func sentences(kind: Event.Kind) {
     let sentences = kind.explanation.split(separator: ". ", omittingEmptySubsequences: false)
     for sentence in sentences {

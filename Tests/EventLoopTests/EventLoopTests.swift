@@ -16,7 +16,7 @@ struct EventLoopTests {
     try expectEqual(loop.run(), 3)
   }
 
-  @Test("Both clocks are read: elapsed time from boot, and a wall clock of this century")
+  @Test("Both clocks are read: the time since boot, and a plausible wall clock")
   func clocks() throws {
     let loop = try EventLoop()
     let first = loop.now
@@ -41,7 +41,7 @@ struct EventLoopTests {
     expectEqual(order, [1, 2, 3, 4])
   }
 
-  @Test("Work that defers itself forever does not starve the other sources")
+  @Test("Work that defers itself forever does not starve other event sources")
   func deferralIsFair() throws {
     let loop = try EventLoop()
     var isOver = false
@@ -50,7 +50,7 @@ struct EventLoopTests {
     let timer = try loop.makeTimer { isOver = true }
     timer.arm(at: loop.now.boot + .milliseconds(1))
     expect(try loop.runs { isOver })
-    // The last of that work retains the loop, which retains it.
+    // The last deferred closure and the loop retain each other until the closure has run.
     try loop.runUntilIdle()
   }
 
@@ -105,7 +105,7 @@ struct EventLoopTests {
     expectNil(source)
   }
 
-  @Test("A descriptor is reported as readable as long as it is, and a hang-up is reported")
+  @Test("A descriptor is reported as readable as long as it has data, and a hang-up is reported")
   func io() throws {
     let loop = try EventLoop()
     var pipe: Pipe? = try Pipe()
@@ -121,7 +121,7 @@ struct EventLoopTests {
     source.close()
   }
 
-  @Test("A regular file cannot be watched, and the error says so with EPERM")
+  @Test("A regular file cannot be watched, and the error is EPERM")
   func regularFile() throws {
     let loop = try EventLoop()
     let descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
@@ -131,7 +131,7 @@ struct EventLoopTests {
     expectEqual(error?.cause?.code, EPERM)
   }
 
-  @Test("A blocked signal arrives as an event; one that is not blocked cannot be watched")
+  @Test("A blocked signal arrives as an event; a signal that is not blocked cannot be watched")
   func signals() throws {
     let loop = try EventLoop()
     var set = sigset_t()
@@ -179,7 +179,7 @@ struct EventLoopTests {
     source.close()
   }
 
-  @Test("Watching a path that does not exist is an error that names it")
+  @Test("Watching a path that does not exist is an error that names the path")
   func missingPath() throws {
     let loop = try EventLoop()
     let error = #expect(throws: EventLoopError.self) { _ = try loop.addWatch("/no/such/path", .appeared) { _ in } }
@@ -188,7 +188,7 @@ struct EventLoopTests {
   }
 }
 
-/// A pipe whose ends are closed together with it.
+/// A pipe whose ends are closed when the object is released.
 private final class Pipe {
   let readEnd: Int32
   private let writeEnd: Int32

@@ -22,7 +22,7 @@ struct PathWatchTests {
   }
 
   @Test(
-    "A path whose directories appear one by one is reported when it is complete, and again after all were removed"
+    "A path whose directories appear one by one is reported once it exists, and again after it was removed"
   )
   func directoriesAppear() throws {
     let loop = try EventLoop()
@@ -61,7 +61,7 @@ struct PathWatchTests {
     watch.close()
   }
 
-  @Test("A link is followed: its target may appear later, or get its permissions later")
+  @Test("A link is followed, and a target that appears later or gets its permissions later is reported")
   func links() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()
@@ -80,7 +80,7 @@ struct PathWatchTests {
     watch.close()
   }
 
-  @Test("Circular links end the search")
+  @Test("Circular links do not cause an endless search")
   func circle() throws {
     let loop = try EventLoop()
     let directory = try TemporaryDirectory()

@@ -4,7 +4,7 @@ import Testing
 
 /// The output of a failing test.
 struct ExpectationsTests {
-  @Test("an unmet expectation is an issue with its values and the comment, and a met one is not")
+  @Test("a failed expectation is recorded as an issue with its values and comment; one that holds is not")
   func issues() {
     withKnownIssue {
       expectEqual(1, 2)

@@ -7,14 +7,14 @@
 #   install_package NAME...  installs our packages with dpkg
 #   emulate [OPTION...]      starts the emulator on this machine, at $port, which also issues tokens; it ends with the test
 #   settings VEHICLE-ID      writes settings of a simulated drive to the box, in TOML, for the emulator
-#   accepted VEHICLE         succeeds if the emulator has accepted an update of it
+#   accepted VEHICLE         succeeds if the emulator has accepted an update of the vehicle
 #   fail TEXT                ends the test, and prints the end of the journal
 # and the functions of Tests/Systemd/library.sh, for that box.
 
 systemd_tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/../Systemd" && pwd)
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
-# Different for each run, so that two can run at once.
+# Different for each run, so that two runs can be concurrent.
 port=$((20000 + $$ % 20000))
 boxes=()
 # Processes on this machine that end with the test.

@@ -5,7 +5,7 @@ import json
 import re
 import sys
 
-# Those of Grafana's units (packages/grafana-data, valueFormats) that are used.
+# The units of Grafana (packages/grafana-data, valueFormats) that the dashboards use.
 UNITS = {"short", "percentunit", "decbytes", "s", "reqps", "cps", "cpm"}
 VARIABLE = re.compile(r"\$\{?(\w+)")
 
@@ -55,7 +55,7 @@ def main():
         for sentence in mistakes(dashboard):
             print(f"{path}: {sentence}", file=sys.stderr)
             status = 1
-        # The check detects errors: the same without a unit, with a repeated id and with overlapping panels.
+        # The check detects errors: a missing unit, a repeated ID and overlapping panels.
         broken = json.loads(json.dumps(dashboard))
         first, second = broken["panels"][:2]
         del first["fieldConfig"]["defaults"]["unit"]

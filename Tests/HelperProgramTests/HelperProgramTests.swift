@@ -67,7 +67,7 @@ struct HelperProgramTests {
       Issue.record("it ended with \(result.ending)")
       return
     }
-    // A killed process exists until the kernel has ended it.
+    // A killed process may still be in /proc for a moment.
     var left: [String] = []
     for _ in 0..<500 {
       left = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
@@ -101,7 +101,7 @@ struct HelperProgramTests {
     expect(why.contains(words))
   }
 
-  @Test("at its deadline it gets SIGTERM, and so do its children")
+  @Test("at its deadline, a program gets SIGTERM, and so do its children")
   func deadline() throws {
     let start = ContinuousClock.now
     let result = try run("echo begun; sleep 100 & sleep 100", deadline: .milliseconds(300))
@@ -111,14 +111,14 @@ struct HelperProgramTests {
   }
 
   @Test(
-    "a program that stops its process group, or its supervisor, ends at its deadline, and the next one runs",
+    "a program that suspends its process group or its supervisor ends at its deadline, and the next program runs",
     arguments: ["kill -STOP 0", "trap '' TERM; kill -STOP 0", "kill -STOP $PPID; sleep 100"])
   func stopped(script: String) throws {
     try expectEqual(run(script, deadline: .milliseconds(200)).ending, .timedOut)
     try expectEqual(run("echo next").output, Array("next\n".utf8))
   }
 
-  @Test("a program that stops its process group is killed when it is cancelled")
+  @Test("a program that suspends its process group is killed when it is cancelled")
   func stoppedAndCancelled() throws {
     let file = directory("process")
     let program = HelperProgram(
@@ -134,7 +134,7 @@ struct HelperProgramTests {
   }
 
   @Test(
-    "a program that kills its process group, or its supervisor, ends, and the next one runs",
+    "a program that kills its process group or its supervisor is reported as killed, and the next program runs",
     arguments: ["kill -9 0", "sleep 0.2; kill -9 $PPID; sleep 100"])
   func killsGroup(script: String) throws {
     let file = directory("process")
@@ -151,7 +151,7 @@ struct HelperProgramTests {
     expect(ContinuousClock.now - start >= .milliseconds(2200))
   }
 
-  @Test("a program with endless output is ended, and its output is truncated at the limit")
+  @Test("a program with endless output is killed, and its output is truncated at the limit")
   func tooLarge() throws {
     let result = try run(["/usr/bin/yes"], limit: 1000)
     expectEqual(result.ending, .tooLarge)
@@ -166,7 +166,7 @@ struct HelperProgramTests {
     try expectEqual(run("head -c 1001 /dev/zero", limit: 1000).ending, .tooLarge)
   }
 
-  @Test("a megabyte of standard error is read and discarded, and does not block it")
+  @Test("a megabyte of standard error is read and truncated, and does not block the program")
   func manyErrors() throws {
     let result = try run("head -c 1000000 /dev/zero >&2; echo done")
     expectEqual(result.ending, .exited(0))
@@ -174,12 +174,12 @@ struct HelperProgramTests {
     expectEqual(result.errors.count, HelperProgram.maximumErrorSize)
   }
 
-  @Test("a signal is reported by its number")
+  @Test("the signal that killed a program is reported by its number")
   func killed() throws {
     try expectEqual(run("kill -9 $$").ending, .killed(SIGKILL))
   }
 
-  @Test("a child that it leaves running neither delays the response nor survives")
+  @Test("a child that a program leaves running neither delays the result nor survives")
   func leftBehind() throws {
     let start = ContinuousClock.now
     let result = try run("sleep 100 & echo $!")
@@ -190,7 +190,7 @@ struct HelperProgramTests {
   }
 
   @Test(
-    "its signals have default actions, only the three standard streams are open, and it cannot notify systemd for the service"
+    "a program has default signal actions, only the three standard streams, and no NOTIFY_SOCKET"
   )
   func surroundings() throws {
     setenv("NOTIFY_SOCKET", "/run/somewhere", 1)
@@ -204,7 +204,7 @@ struct HelperProgramTests {
     expectEqual(Array(lines.dropFirst(2)), ["0", "1", "2", "none", "/dev/null"])
   }
 
-  @Test("when cancelled, it is killed and reaped, and no handler is called")
+  @Test("a cancelled program is killed and reaped, and its completion handler is not called")
   func cancel() throws {
     let answer = Answer()
     let path = directory("process")
@@ -224,7 +224,7 @@ struct HelperProgramTests {
     expectNil(answer.result)
   }
 
-  /// Whether a mask of /proc holds none of the signals 1 to 31; glibc ignores two others in every child that it spawns.
+  /// Whether a mask of /proc has none of the signals 1 to 31; glibc ignores two others in every child that it spawns.
   private static func isEmpty(_ line: Substring) -> Bool {
     guard let mask = line.split(separator: "\t").last.flatMap({ UInt64($0, radix: 16) }) else { return false }
     return mask & 0x7FFF_FFFF == 0
@@ -242,7 +242,7 @@ struct HelperProgramTests {
     }
   }
 
-  /// Neither running nor a zombie of ours; one that init is to reap may still be a zombie.
+  /// Whether a process has ended and is not a zombie of this process; it may be a zombie that init has to reap.
   private static func isGone(_ id: pid_t) -> Bool {
     guard let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { return true }
     return status.contains(") Z ") && !status.contains(" \(getpid()) ")
@@ -259,7 +259,7 @@ struct HelperProgramTests {
   }
 
   @Test(
-    "its descendants end with it, also those that have left its process group or session",
+    "a program's descendants are killed when it ends, even those that have left its process group or session",
     arguments: [
       "setsid sh -c 'echo $$ > FILE; exec sleep 100' & until [ -s FILE ]; do sleep 0.01; done",
       "(setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > FILE; sleep 100; sleep 100' &) ; until [ -s FILE ]; do sleep 0.01; done",
@@ -272,7 +272,7 @@ struct HelperProgramTests {
     expect(try isGone(file))
   }
 
-  @Test("at its deadline all its descendants end with it")
+  @Test("at a program's deadline, all its descendants are killed")
   func leftoversAtDeadline() throws {
     let file = directory("process")
     let result = try run(
@@ -282,7 +282,7 @@ struct HelperProgramTests {
     expect(try isGone(file))
   }
 
-  @Test("when it is cancelled, all its descendants end with it")
+  @Test("all descendants of a cancelled program are killed")
   func leftoversAfterCancel() throws {
     let file = directory("process")
     let program = HelperProgram(
@@ -294,7 +294,7 @@ struct HelperProgramTests {
     expect(try isGone(file))
   }
 
-  @Test("endless standard error ends it, and costs almost nothing")
+  @Test("a program with endless standard error is killed")
   func endlessErrors() throws {
     let start = ContinuousClock.now
     let result = try run("while :; do echo 0123456789012345678901234567890123456789 >&2; done", deadline: .seconds(100))

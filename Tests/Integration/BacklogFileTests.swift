@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A damaged backlog file or a failing disk: the daemon continues, reports it, and recovers.
+/// A damaged backlog file or a failing disk: the daemon continues, reports the fault, and recovers.
 struct BacklogFileTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 
@@ -70,7 +70,7 @@ struct BacklogFileTests {
     return process.output.text
   }
 
-  @Test("a damaged file is renamed and reported, and a new one is used")
+  @Test("a damaged backlog file is renamed and reported, and a new file is used")
   func damaged() throws {
     let (bench, track, state) = try vehicle()
     try Data((0..<9000).map { UInt8(truncatingIfNeeded: $0 &* 31) }).write(
@@ -83,7 +83,7 @@ struct BacklogFileTests {
     try expectEqual(Data(contentsOf: URL(fileURLWithPath: "\(state)/backlog.sqlite.corrupt-1")).count, 9000)
   }
 
-  @Test("a file that is overwritten while in use stops neither the daemon nor the next start")
+  @Test("the daemon continues, and starts again, after its backlog file was overwritten while in use")
   func damagedInUse() throws {
     let (bench, track, state) = try vehicle()
     try start(bench, state)
@@ -102,11 +102,11 @@ struct BacklogFileTests {
     try bench.emulator?.clearFaults()
     try wait("an update", bench, track) { again.shows("Online") }
     try stop(bench)
-    // The file is valid again, whatever it contains.
+    // The file is a valid database again, whatever it contains.
     _ = try count(in: state)
   }
 
-  @Test("a second daemon with the same backlog.directory is reported, and the first continues")
+  @Test("a second daemon with the same backlog.directory reports the conflict, and the first is not affected")
   func twoDaemons() throws {
     let (bench, track, state) = try vehicle()
     try start(bench, state)
@@ -126,7 +126,7 @@ struct BacklogFileTests {
   }
 
   @Test(
-    "a full disk: the backlog is kept in memory, and on disk again when there is space",
+    "while the disk is full, the backlog is kept in memory; it is written to disk once there is space",
     .enabled(if: ChildProcess.canMount))
   func fullDisk() throws {
     let (bench, track, state) = try vehicle()
@@ -169,7 +169,7 @@ struct BacklogFileTests {
   }
 
   @Test(
-    "a directory that is not writable: the backlog is kept in memory until it is writable",
+    "while backlog.directory is not writable, the backlog is kept in memory",
     arguments: ["read-only", "another user's"])
   func denied(why: String) throws {
     let (bench, track, state) = try vehicle()
@@ -203,7 +203,7 @@ struct BacklogFileTests {
     expect(try count(in: state) >= 0)
   }
 
-  @Test("without a directory the status says that a restart loses the backlog")
+  @Test("without backlog.directory, the status says that the backlog is in memory")
   func off() throws {
     let (bench, track, _) = try vehicle()
     try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
@@ -211,7 +211,7 @@ struct BacklogFileTests {
     expect(try status(bench).contains("in memory: backlog.directory is not set"))
   }
 
-  @Test("a reload with a new directory moves all queued positions to it")
+  @Test("a reload with another backlog.directory moves all queued positions there")
   func otherDirectory() throws {
     let (bench, track, state) = try vehicle()
     let daemon = try start(bench, state)

@@ -6,7 +6,7 @@ import Testing
 
 /// A machine whose clock is wrong, steps, or stops in suspend, with Fleet Engine and the token provider behind TLS.
 struct ClockTests {
-  /// Everything over TLS, with certificates from 2020 to 2060.
+  /// A test bench with TLS for Fleet Engine and the token provider; the certificates are valid from 2020 to 2060.
   private struct Bench {
     let bench: TestBench
     let receiver: Receiver
@@ -36,7 +36,7 @@ struct ClockTests {
   private static func date(_ text: String) throws -> Date { try Date(text, strategy: .iso8601) }
 
   @Test(
-    "with the clock in 1970 positions have the receiver's time, certificates are accepted, and STATUS reports the clock"
+    "with the clock in 1970, positions have the receiver's time, TLS works, and STATUS reports the wrong clock"
   )
   func epoch() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40))
@@ -54,7 +54,7 @@ struct ClockTests {
     try bench.bench.wait("the token lives an hour") { bench.daemon.shows("token 59 min") }
   }
 
-  @Test("with the clock in 1970 the doctor accepts a certificate that is newer than the program, as the daemon does")
+  @Test("with the clock in 1970, doctor accepts a certificate that is newer than the build, as the daemon does")
   func epochDoctor() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40), certificate: .recent, hasSocket: true)
     var drive = NMEADrive()
@@ -65,13 +65,13 @@ struct ClockTests {
       ["doctor", "--config", try bench.bench.writeSettings(), "--socket", bench.bench.directory("control.sock")],
       environment: try bench.clock.environment)
     _ = try doctor.finish()
-    // The warning about the clock says what may seem so.
+    // The warning about the clock also has these words: it says that a certificate may seem not valid yet.
     let invalid = doctor.output.lines.filter { $0.contains("not valid yet") && !$0.contains("may seem") }
     expectEqual(invalid, [])
     expect(doctor.output.text.contains("  pass  it accepts the token"), "\(doctor.output.text)")
   }
 
-  @Test("with the clock in 1970 an expired certificate is still rejected")
+  @Test("with the clock in 1970, an expired certificate is still rejected")
   func epochExpired() throws {
     let bench = try Bench(wall: Date(timeIntervalSince1970: 40), certificate: .expired)
     var drive = NMEADrive()
@@ -83,7 +83,7 @@ struct ClockTests {
   }
 
   @Test(
-    "with the clock years ahead tokens are used for their full lifetime, and positions have the receiver's time",
+    "with the clock years ahead, tokens are used for their full lifetime, and positions have the receiver's time",
     arguments: ["2038-01-19T03:14:00Z", "2040-02-29T12:00:00Z"])
   func ahead(wall: String) throws {
     let bench = try Bench(wall: try ClockTests.date(wall))
@@ -91,7 +91,7 @@ struct ClockTests {
     for count in 1...3 {
       bench.receiver.send(drive.next())
       try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == count }
-      // Past the end of 32-bit time.
+      // This time exceeds 32 bits.
       if wall.hasPrefix("2038") { try bench.clock.set(wall: try ClockTests.date("2038-01-19T03:14:20Z")) }
     }
     let live = try #require(bench.bench.emulator?.accepted.last?.live)
@@ -113,7 +113,7 @@ struct ClockTests {
     expect(try bench.bench.emulator?.stats()["tokens"] as? Int == 1)
   }
 
-  @Test("after suspend the connection is closed, and the first update arrives at once")
+  @Test("after a suspend, the old connection is closed, and the first update arrives at once")
   func suspend() throws {
     let bench = try Bench(wall: Date())
     var drive = NMEADrive()
@@ -122,10 +122,10 @@ struct ClockTests {
     try bench.clock.set(wall: Date() + 600, slept: 600)
     let woke = ContinuousClock.now
     drive = NMEADrive(from: Date() + 600)
-    // After a gap the filter requires two consistent fixes.
+    // After a gap, the filter requires two consistent fixes.
     bench.receiver.send(drive.next(2))
     try bench.bench.wait("an update") { (bench.bench.emulator?.accepted.count ?? 0) > 1 }
-    // Two seconds, doubled for a machine that is busy with other tests.
+    // The limit is 2 s, doubled because the machine is busy with other tests.
     expect(ContinuousClock.now - woke < .seconds(4))
     try bench.bench.wait("the journal says so") { bench.daemon.logs("Awake after 10 min of suspend") }
   }

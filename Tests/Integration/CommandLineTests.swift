@@ -9,7 +9,7 @@ import Testing
 struct CommandLineTests {
   static let programs = ["fleet-locationd", "fleet-locationctl", "fleet-engine-emulator"]
 
-  @Test("--help and --version answer on standard output and exit 0", arguments: programs)
+  @Test("--help and --version print to standard output and exit with 0", arguments: programs)
   func answers(program: String) throws {
     let help = try ChildProcess(program, ["--help"])
     try expectEqual(help.finish(), 0)
@@ -72,7 +72,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "without permission every command reports it and exits with 77",
+    "a command without the permission that it needs says so and exits with 77",
     .enabled(if: geteuid() == 0, "root drops its rights"),
     arguments: ["status", "explain", "metrics", "pause", "resume", "reload", "check", "doctor", "token"])
   func rights(command: String) throws {
@@ -89,7 +89,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "--check without permission reports it and exits with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
+    "--check without read permission says so and exits with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
     arguments: ["settings", "conf.d", "secret"])
   func checkRights(closed: String) throws {
     let bench = try TestBench(emulator: nil)
@@ -109,7 +109,7 @@ struct CommandLineTests {
     expect(process.output.text.isEmpty)
   }
 
-  @Test("--example-settings prints the commented example of config/")
+  @Test("--example-settings prints the commented example file of config/")
   func example() throws {
     let printed = try ChildProcess("fleet-locationd", ["--example-settings"])
     try expectEqual(printed.finish(), 0)
@@ -118,7 +118,7 @@ struct CommandLineTests {
     expect(printed.errors.text.isEmpty)
   }
 
-  @Test("--check reports valid settings or their mistakes, and starts nothing")
+  @Test("--check reports that settings are valid, or their mistakes, and starts nothing")
   func check() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -172,7 +172,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "no message repeats what may be a secret, and no option is abbreviated",
+    "messages never repeat what may be a secret, and abbreviated options are rejected",
     arguments: [
       (["setup", "--dry-run", "Bearer hush"], 64, "unexpected"),
       (["setup", "--dry-run", "--credential", "Bearer hush"], 64, "\"--credential\"; did you mean --credential-file?"),
@@ -196,7 +196,7 @@ struct CommandLineTests {
     expect(!(process.errors.text + process.output.text).contains("hush"))
   }
 
-  @Test("options are read as by getopt_long: with = or after a space, beside operands, and in one word")
+  @Test("options are parsed as by getopt_long: --key=value, --key value, -kvalue, and after operands")
   func forms() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -222,7 +222,7 @@ struct CommandLineTests {
     expect(process.errors.text.contains("permission denied") && process.errors.text.contains("root"))
   }
 
-  @Test("fixes prints a recording as JSON Lines")
+  @Test("fixes prints the fixes of a recording as JSON Lines")
   func fixes() throws {
     let directory = try TemporaryDirectory()
     var drive = NMEADrive()
@@ -234,7 +234,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "fixes --verdict filters a recording of any kind, with a summary on standard error",
+    "fixes --verdict prints the filter's verdict on each fix of any kind of recording, and a summary on standard error",
     arguments: [
       ("drive.nmea", "accepted"), ("drive.json", "accepted"), ("drive.gpx", "accepted"), ("plan.gpx", "noTime"),
     ])
@@ -269,7 +269,7 @@ struct CommandLineTests {
       process.errors.text.contains("\(verdict == "accepted" ? "accepted" : "rejected")                 3  100.00 %"))
   }
 
-  @Test("--map draws a map in addition to the lines")
+  @Test("fixes --map writes a map in addition to the printed lines")
   func map() throws {
     let directory = try TemporaryDirectory()
     var drive = NMEADrive()
@@ -285,7 +285,7 @@ struct CommandLineTests {
     expect(nowhere.errors.text.contains("none/drive.svg: cannot be written"))
   }
 
-  @Test("the limits of --verdict are those of the given settings")
+  @Test("fixes --verdict uses the filter limits of the given settings")
   func verdictLimits() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)

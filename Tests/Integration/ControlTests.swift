@@ -23,7 +23,7 @@ struct ControlTests {
     return [path]
   }
 
-  @Test("status reports online, and explain reports that the fix was accepted")
+  @Test("status says that the vehicle is online, and explain that Fleet Engine accepted the fix")
   func online() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")
@@ -84,7 +84,7 @@ struct ControlTests {
     try expectEqual(ask(bench, "status", "5").exitCode, 64)
   }
 
-  @Test("a fix that the filter rejects is explained with its reason")
+  @Test("explain says why the filter rejected a fix")
   func refused() throws {
     let bench = try TestBench()
     bench.settings["filter.min_satellites"] = "40"
@@ -145,7 +145,7 @@ struct ControlTests {
     expectNil(inode())
   }
 
-  @Test("during a pause nothing is sent, even after a SIGKILL and a restart; after it the first update is sent at once")
+  @Test("during a pause nothing is sent, even after SIGKILL and a restart; after resume, an update is sent at once")
   func pause() throws {
     let bench = try TestBench()
     let state = bench.directory("state")
@@ -191,7 +191,7 @@ struct ControlTests {
     expect(try ask(bench, "resume").errors.text.isEmpty)
   }
 
-  @Test("the node exporter's file exists from the start, is world-readable, and is updated at the end")
+  @Test("the metrics file is world-readable, and is written when the vehicle goes online and when the daemon stops")
   func textfile() throws {
     let bench = try TestBench()
     let path = bench.directory("fleet_locationd.prom")
@@ -199,7 +199,7 @@ struct ControlTests {
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
     let daemon = try bench.start()
     try bench.wait("an update") { daemon.shows("Online") }
-    // Not a minute later, when the next file is due.
+    // The file is written when the vehicle goes online, not only a minute later.
     try bench.wait("metrics of a vehicle that is online") {
       (try? String(contentsOfFile: path, encoding: .utf8))?.contains(/\nfleet_locationd_online{[^}]+} 1\n/) ?? false
     }
@@ -230,7 +230,7 @@ struct ControlTests {
     expectEqual(tool.errors.text, own.errors.text)
   }
 
-  @Test("without a daemon the tool reports that, and how to find the cause")
+  @Test("if no daemon runs, the tool says so, and how to find the cause")
   func absent() throws {
     let bench = try TestBench(emulator: nil)
     let status = try ask(bench, "status")
@@ -267,8 +267,8 @@ struct ControlTests {
     try expectEqual(ask(bench, "status").exitCode, 1)
   }
 
-  /// A daemon of a release before Varlink, as a client sees it: it reads one line, forwards it to another socket, and
-  /// sends one response. It prints the lines that it receives, and any other data.
+  /// Imitates the control socket of a release before Varlink: it reads one line, forwards the line to another socket,
+  /// and sends back one response. It prints each command that it receives; `no line` or `no end` for other data.
   private static let earlierDaemon = """
     import json, socket, sys
     server = socket.socket(socket.AF_UNIX); server.bind(sys.argv[1]); server.listen()
@@ -294,7 +294,7 @@ struct ControlTests {
     """
 
   @Test(
-    "during an upgrade the tool works with a daemon of the previous release, and the previous tool with this daemon")
+    "during an upgrade, the tool works with the previous release's daemon, and the previous tool with this daemon")
   func earlierRelease() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -326,8 +326,8 @@ struct ControlTests {
     try bench.wait("the lines") { Array(earlier.output.lines.dropFirst()) == expected }
   }
 
-  /// A program that holds connections to the control socket open, reports that, and after as many seconds as its first
-  /// argument prints how many of them the daemon has closed.
+  /// A program that opens connections to the control socket and prints `held`; after a while, it prints how many of
+  /// them the daemon has closed. Its arguments are the socket, the seconds to wait, and the number of connections.
   private static let holder = """
     import resource, select, socket, sys, time
     resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
@@ -362,7 +362,7 @@ struct ControlTests {
     expectEqual(holder.output.lines.last, "ended 200")
   }
 
-  @Test("out of file descriptors, the daemon waits for one without spinning")
+  @Test("if the daemon has no free file descriptor, it waits for one without a busy loop")
   func noDescriptors() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -386,21 +386,21 @@ struct ControlTests {
     try bench.wait("the connections") { holder.output.lines.contains("held") }
     let before = try ticks()
     try bench.watch(for: .seconds(3))
-    // In hundredths of a second.
+    // A tick is a hundredth of a second.
     expect(try ticks() - before < 30)
     try limit(256)
     try bench.watch(for: .seconds(1))
     expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
   }
 
-  @Test("a second daemon with the same directories does not start and changes nothing; the tools still work")
+  @Test("a second daemon with the same runtime or state directory does not start, and the first is not affected")
   func secondDaemon() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
     for variable in ["RUNTIME_DIRECTORY", "STATE_DIRECTORY"] {
       let directory = bench.directory(variable)
       mkdir(directory, 0o700)
-      // A directory that both share, and one that is different for each.
+      // Both daemons share this directory; the other directory differs.
       let common = [variable: variable == "RUNTIME_DIRECTORY" ? bench.directory.path : directory]
       let first = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path].merging(common) { $1 })
       try bench.wait("it runs") { first.notifications.count(of: "READY") == 1 }

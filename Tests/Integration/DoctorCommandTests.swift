@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The doctor against real receivers, daemons and servers.
+/// `doctor` with pseudo-terminals as receivers, and with real daemons and servers.
 struct DoctorCommandTests {
   private func doctor(_ bench: TestBench, user: uid_t? = nil) throws -> ChildProcess {
     try ChildProcess(
@@ -13,7 +13,7 @@ struct DoctorCommandTests {
       ["doctor", "--config", try bench.writeSettings(), "--socket", bench.directory("control.sock")], user: user)
   }
 
-  /// The only finding is that no daemon runs.
+  /// Whether the only failed check of `doctor` is that no daemon runs.
   private func isDryRunGood(_ doctor: ChildProcess) throws -> Bool {
     let code = try doctor.finish()
     return code == 1 && doctor.output.text.contains("  fail  the daemon does not run")
@@ -21,7 +21,7 @@ struct DoctorCommandTests {
       && doctor.output.lines.last?.hasPrefix("Cause: the daemon does not run") == true
   }
 
-  @Test("a receiver that no program has open is read, and its speed detected")
+  @Test("a receiver that no other program has open is read, and its baud rate is detected")
   func listens() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -46,11 +46,11 @@ struct DoctorCommandTests {
     expect(try isDryRunGood(process))
   }
 
-  @Test("a receiver that another program has open is not read, and the program is named")
+  @Test("a receiver that another program has open is not read, and that program is named")
   func held() throws {
     let bench = try TestBench(emulator: nil)
     let receiver = try bench.receiver()
-    // The daemon opens the link; /proc shows the device it points to.
+    // The program opens the link; /proc shows the device that the link points to.
     let other = try ChildProcess("/bin/sleep", ["60"], input: receiver.device)
     let process = try doctor(bench)
     try expectEqual(process.finish(), 1)
@@ -59,7 +59,7 @@ struct DoctorCommandTests {
     expect(!process.output.text.contains("sentences"))
   }
 
-  @Test("a receiver that the service reads passes")
+  @Test("a receiver that the running service reads passes")
   func service() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -89,12 +89,12 @@ struct DoctorCommandTests {
     expect(process.output.text.contains("  pass  paused by command since 20"))
   }
 
-  /// Faults of a running daemon, by what its receiver sends and how Fleet Engine responds.
+  /// What is wrong while the daemon runs: what its receiver sends, or how Fleet Engine or the token provider responds.
   struct Trouble: CustomTestStringConvertible {
     let testDescription: String
-    /// The bytes that the receiver repeats; nil: it sends fixes.
+    /// The bytes that the receiver repeats; nil: the receiver sends fixes.
     var noise: [UInt8]?
-    /// Options of the emulator.
+    /// A fault that is injected in the emulator, as JSON.
     var fault: String?
     /// Expected in the finding that fails.
     let says: String
@@ -124,7 +124,7 @@ struct DoctorCommandTests {
   }
 
   @Test(
-    "a running daemon whose updates are not accepted fails, with the cause", arguments: Trouble.all)
+    "doctor fails and names the cause if the running daemon's updates are not accepted", arguments: Trouble.all)
   func dark(_ trouble: Trouble) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")
@@ -150,7 +150,7 @@ struct DoctorCommandTests {
       "\(process.output.text)")
   }
 
-  @Test("datagram senders are checked: the allowed one is read, the other one is named")
+  @Test("doctor reads datagrams of an allowed sender, and warns of a sender that is not allowed")
   func network() throws {
     let bench = try TestBench()
     let port = try Loopback.freePort()
@@ -176,7 +176,7 @@ struct DoctorCommandTests {
     expect(try isDryRunGood(process))
   }
 
-  @Test("--json is one object with the same findings, and the exit status is the same")
+  @Test("--json prints one object with the same findings, and the exit status is the same")
   func json() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -263,7 +263,7 @@ struct DoctorCommandTests {
     expect(bad.output.text.contains("  fail  the proxy 127.0.0.1:\(proxy): Connection refused"))
   }
 
-  @Test("an untrusted certificate and a web page in place of Fleet Engine fail")
+  @Test("doctor fails if Fleet Engine's certificate is untrusted, or if a web page answers in its place")
   func others() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -288,7 +288,7 @@ struct DoctorCommandTests {
   }
 
   @Test(
-    "without a network name resolution fails, and the later steps are not tried", .enabled(if: ChildProcess.canMount))
+    "without a network, name resolution fails, and the later steps are not tried", .enabled(if: ChildProcess.canMount))
   func noNetwork() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])

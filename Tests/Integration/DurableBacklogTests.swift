@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Queued positions survive the process and power cuts.
+/// Queued positions survive the end of the process, and power cuts.
 struct DurableBacklogTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 
@@ -18,7 +18,7 @@ struct DurableBacklogTests {
     return (bench, track, bench.directory("state"))
   }
 
-  /// Starts the daemon as the unit does, and waits until it listens.
+  /// Starts the daemon with the directories that its unit sets, and waits until it is ready.
   private func start(_ bench: TestBench, _ state: String) throws -> Daemon {
     let daemon = try bench.start(
       environment: ["STATE_DIRECTORY": state, "RUNTIME_DIRECTORY": bench.directory.path])
@@ -58,14 +58,14 @@ struct DurableBacklogTests {
     return process.output.text
   }
 
-  /// In milliseconds, so that times that were formatted and parsed compare equal.
+  /// The positions' times in milliseconds, so that times compare equal after they were formatted and parsed.
   private func stamps(_ positions: some Sequence<Emulator.Position>) -> [Int64] {
     positions.map { Int64(($0.time.timeIntervalSince1970 * 1000).rounded()) }
   }
 
   private func stamp(_ date: Date) -> Int64 { Int64((date.timeIntervalSince1970 * 1000).rounded()) }
 
-  @Test("positions of an outage survive SIGKILL, and are sent as past locations in order")
+  @Test("positions that were queued in an outage survive SIGKILL, and are sent in order as past locations")
   func survivesKill() throws {
     let (bench, track, state) = try vehicle()
     var daemon = try start(bench, state)
@@ -108,7 +108,7 @@ struct DurableBacklogTests {
     expectEqual(shell.output.lines, ["0"])
   }
 
-  @Test("a stop without a network leaves all queued positions on disk, including the newest")
+  @Test("a stop during an outage leaves all queued positions on disk, including the newest")
   func stop() throws {
     let (bench, track, state) = try vehicle(commitInterval: "60s")
     bench.settings["reporting.stop_timeout"] = "\"1s\""
@@ -127,14 +127,14 @@ struct DurableBacklogTests {
     expect(parts.last ?? 0 >= stamp(track.sent.last?.time ?? Date()) - 200)
   }
 
-  @Test("repeated kills at random moments lose at most the last interval, and never damage the file")
+  @Test("kills at random moments lose at most the positions of the last commit interval, and never damage the file")
   func crashes() throws {
     let rounds = ProcessInfo.processInfo.environment["CRASH_ROUNDS"].flatMap(Int.init) ?? 15
     let (bench, track, state) = try vehicle()
     let front = try TLSFront(.good, before: try #require(bench.emulator).port)
     bench.settings["fleet_engine.endpoint"] = "\"https://localhost:\(front.port)\""
     bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
-    // The promised interval, plus the time from the receiver to the disk on a busy machine.
+    // The commit interval, plus the time that a position needs from the receiver to the disk on a busy machine.
     let window = Duration.milliseconds(200 + 300)
     bench.settings["backlog.batch"] = "5"
     var expected: [Date] = []

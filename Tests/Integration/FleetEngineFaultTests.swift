@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A Fleet Engine that fails, and servers that are not Fleet Engine.
+/// Errors of Fleet Engine, and responses of servers that are not Fleet Engine.
 struct FleetEngineFaultTests {
   struct Case: CustomTestStringConvertible {
     let testDescription: String
@@ -13,9 +13,9 @@ struct FleetEngineFaultTests {
     let category: String
     /// Expected in the status: the message of Fleet Engine, libcurl or the daemon.
     let says: String
-    /// Whether it is retried soon.
+    /// Whether the update is retried soon enough for this test.
     var recovers = false
-    /// Some rejections may be due to the form of the update: another request follows the first at once.
+    /// How many requests fail. If the form of the update may be the cause, the daemon tries the other form at once.
     var times = 1
   }
 
@@ -48,12 +48,12 @@ struct FleetEngineFaultTests {
     Case(testDescription: "nothing", fault: #""body": "empty""#, category: "untrusted", says: "empty body"),
   ]
 
-  @Test("a failed response is in the status and the journal, and the position is queued", arguments: cases)
+  @Test("the status and the journal report why an update failed, and its position is queued", arguments: cases)
   func answer(_ example: Case) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
     bench.settings["fleet_engine.deadline"] = "\"1s\""
-    // Longer than the backoff after a server error.
+    // This is longer than the backoff after a server error.
     bench.settings["source.silence_timeout"] = "\"60s\""
     try bench.emulator?.fault("{\"target\": \"update\", \(example.fault), \"times\": \(example.times)}")
     let daemon = try bench.start(reading: receiver)
@@ -73,7 +73,7 @@ struct FleetEngineFaultTests {
   }
 
   @Test(
-    "a server that rejects any part of the compact form gets plain updates, also after a restart, and no position is late",
+    "after a second rejection of compact updates, even in another run, plain updates are sent, without an outage",
     arguments: [("compressed", 415), ("no-sensor", 400), ("response-mask", 400), ("pretty-print", 400)])
   func refusedForm(part: String, status: Int) throws {
     let bench = try TestBench()
@@ -87,7 +87,7 @@ struct FleetEngineFaultTests {
       "fleet-locationd update form 1\nserver http://127.0.0.1:\(port)\nrelease \(release)\nrefusals \(refusals)\n"
         + "status \(status)\nend\n"
     }
-    // A previous run has seen the first rejection.
+    // The first rejection was in a previous run.
     try FileManager.default.createDirectory(atPath: bench.directory("state"), withIntermediateDirectories: false)
     let file = try bench.directory.write(text(refusals: 1), to: "state/update-form")
     let daemon = try bench.start(reading: receiver, environment: ["STATE_DIRECTORY": bench.directory("state")])
@@ -110,7 +110,7 @@ struct FleetEngineFaultTests {
     receiver.send(drive.next())
     try bench.wait("it is offline") { daemon.shows("(throttled)") }
     let start = ContinuousClock.now
-    // The usual backoff of up to 20 s follows.
+    // The usual backoff of up to 20 s is added.
     try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
     expect(ContinuousClock.now - start > .milliseconds(2700))
   }
@@ -130,7 +130,7 @@ struct FleetEngineFaultTests {
     expect(try daemon.process.statusField("VmHWM") - before < 4096, "KiB")
   }
 
-  @Test("positions of an outage arrive afterwards as past locations, oldest first and complete")
+  @Test("after an outage, all its positions arrive as past locations, oldest first")
   func outage() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -164,7 +164,7 @@ struct FleetEngineFaultTests {
     expect(daemon.logs("Offline (network)"))
   }
 
-  @Test("a Fleet Engine that restarts with other signing keys gets the positions of the outage")
+  @Test("if Fleet Engine restarts with another signing key, it still gets the positions of the outage")
   func restart() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -179,7 +179,7 @@ struct FleetEngineFaultTests {
     try bench.emulator?.stop()
     receiver.send(drive.next())
     try bench.wait("it is offline") { daemon.shows("(network)") }
-    // Its record continues that of the previous one.
+    // The new emulator continues the record of the previous one.
     bench.emulator = try Emulator(in: bench.directory, port: port)
     expectEqual(bench.emulator?.accepted.count, 1)
     try bench.wait("an update, after 401 and a fresh token") { bench.emulator?.accepted.count ?? 0 > 1 }

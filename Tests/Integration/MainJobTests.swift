@@ -11,7 +11,7 @@ struct MainJobTests {
     <trkpt lat="48.1000" lon="11.5000"/><trkpt lat="48.2000" lon="11.5000"/></trkseg></trk></gpx>
     """
 
-  @Test("a simulated route becomes accepted updates along the route")
+  @Test("a simulated drive results in accepted updates along its route")
   func simulation() throws {
     let bench = try TestBench()
     let route = try bench.directory.write(MainJobTests.route, to: "route.gpx")
@@ -26,7 +26,7 @@ struct MainJobTests {
     try expectEqual(bench.exitCode(), 0)
   }
 
-  @Test("a simulated drive continues after suspend at the position it would have reached")
+  @Test("a simulated drive continues after a suspend at the position that it would have reached")
   func simulationAfterSleep() throws {
     let bench = try TestBench()
     let route = try bench.directory.write(MainJobTests.route, to: "route.gpx")
@@ -43,7 +43,7 @@ struct MainJobTests {
     expect(zip(times, times.dropFirst()).contains { $1.timeIntervalSince($0) > 2.9 })
   }
 
-  @Test("a recording with pace 0 and interval 0s is sent fix by fix, and the program exits with 0")
+  @Test("a recording with pace 0 and interval 0s is sent fix by fix, and the daemon exits with 0")
   func replay() throws {
     let bench = try TestBench()
     var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -60,7 +60,7 @@ struct MainJobTests {
   }
 
   @Test(
-    "a recording that is shifted to now is delivered, at twenty times its pace and at full speed",
+    "a recording whose times are shifted to now is delivered, at twenty times its pace or as fast as possible",
     arguments: ["20", "0"])
   func shifted(pace: String) throws {
     let bench = try TestBench()
@@ -75,7 +75,7 @@ struct MainJobTests {
     let first = try #require(times.min())
     let last = try #require(times.max())
     expect(first.timeIntervalSince(began) > -1 && first.timeIntervalSince(began) < 10)
-    // 59 s of the recording.
+    // The recording has 59 s.
     expect(abs(last.timeIntervalSince(first) - (pace == "0" ? 59 : 59.0 / 20)) < 0.5)
   }
 
@@ -91,7 +91,7 @@ struct MainJobTests {
   }
 
   @Test(
-    "a recording whose positions are rejected ends with exit status 65 and a message",
+    "if no position of a recording is accepted, the daemon says so and exits with 65",
     arguments: [
       (20, "all positions of the recording were rejected, 20 of 20"), (0, "the recording had no position"),
     ])
@@ -120,7 +120,7 @@ struct MainJobTests {
     expect(daemon.logs("Stopped, all accepted positions delivered; 1 of 11 positions was rejected"))
   }
 
-  @Test("a recording that cannot be delivered ends with exit status 75 after drain_timeout")
+  @Test("if a recording cannot be delivered, the daemon exits with 75 after drain_timeout")
   func undeliverable() throws {
     let bench = try TestBench()
     var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -134,7 +134,7 @@ struct MainJobTests {
     expect(daemon.shows("Offline") || daemon.shows(": offline"))
   }
 
-  @Test("a recording that cannot be delivered ends with exit status 0 if the program is stopped")
+  @Test("if a recording cannot be delivered and the daemon is stopped, it exits with 0")
   func undeliverableAndStopped() throws {
     let bench = try TestBench()
     var drive = NMEADrive(from: Date(timeIntervalSince1970: 1_700_000_000))
@@ -147,12 +147,12 @@ struct MainJobTests {
     expect(daemon.logs("undelivered"))
   }
 
-  /// Recordings of real receivers, if they are present beside the project.
+  /// Recordings of real receivers, if the folder beside the project exists.
   static let corpus =
     ProcessInfo.processInfo.environment["NMEA_CORPUS"] ?? "\(ChildProcess.root)/../shared/nmea-corpus"
 
   @Test(
-    "recordings of receivers are read through a serial port, and only their positions are sent",
+    "recordings of real receivers are read through a serial port, and each sent position is in the recording",
     .enabled(if: access(corpus, R_OK) == 0, "NMEA_CORPUS names no folder of recordings"),
     arguments: ["ublox-8", "sirfstarv-nmea", "quectel-eg25-g"])
   func recordedReceivers(log: String) throws {
@@ -169,7 +169,8 @@ struct MainJobTests {
     bench.settings["reporting.heartbeat"] = "\"1s\""
     let daemon = try bench.start(reading: receiver)
     try bench.wait("it waits for sentences") { daemon.notifications.states == ["READY"] }
-    // At its original pace, because fixes ahead of time are rejected; from the middle, where the receiver has a fix.
+    // The recording is sent at its own pace, because fixes from the future are rejected, and from its middle on, where
+    // the receiver has a fix.
     let pace = bytes.count / epochs.count
     var rest = Array(bytes.suffix(bytes.count / 2))[...]
     while bench.emulator?.accepted.count ?? 0 < 5, !rest.isEmpty {
@@ -187,7 +188,7 @@ struct MainJobTests {
     }
   }
 
-  @Test("a simulated drive causes a warning if its positions leave this machine, but not on the loopback")
+  @Test("a simulated drive causes a warning if its positions leave this machine, but not for a loopback endpoint")
   func simulationIsLoud() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])

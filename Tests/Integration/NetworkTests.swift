@@ -8,7 +8,7 @@ import Testing
 /// The machine's network as the kernel reports it, in a network namespace of the daemon.
 @Suite(.enabled(if: ChildProcess.canMount, "a network namespace wants root")) struct NetworkTests {
   @Test(
-    "STATUS and journal report a missing network; it needs a link, an address and a default route")
+    "STATUS and journal report a missing network until there is a link, an address and a default route")
   func comesAndGoes() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -42,7 +42,7 @@ import Testing
     try bench.wait("the status says what else is wrong") {
       notifications.statuses.last?.hasPrefix("No network") == false
     }
-    // The kernel removes the route too, without a notification.
+    // The kernel removes the route too, without notifying the daemon.
     try ip("addr", "del", "10.64.7.2/30", "dev", "wwan0")
     try bench.wait("no network again") { notifications.statuses.last?.hasPrefix("No network for ") == true }
     expectEqual(lines("No network: no interface"), 1)
@@ -51,7 +51,7 @@ import Testing
     expectEqual(daemon.exitCode, 0)
   }
 
-  @Test("updates are also sent if network changes cannot be monitored")
+  @Test("updates are sent even if network changes cannot be monitored")
   func denied() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

@@ -23,7 +23,7 @@ struct PortalTests {
   }
 
   @Test(
-    "a captive portal is reported in the journal and STATUS, whatever it responds",
+    "a captive portal is reported in the journal and STATUS, whatever its response",
     arguments: [
       ("302 Found\r\nLocation: https://login.portal.example/?u=1", "", "a redirect to login.portal.example"),
       ("307 Temporary Redirect", "", "a redirect"),
@@ -38,7 +38,7 @@ struct PortalTests {
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("the status says so") {
-      // The redirect's target is the portal's text, which every local user could read there.
+      // STATUS leaves out the redirect's target: it is the portal's text, and every local user can read STATUS.
       let own = says.hasPrefix("a redirect") ? "a redirect" : says
       return daemon.statuses.contains {
         $0.contains("(untrusted): ") && $0.contains(own) && $0.contains("captive portal")
@@ -51,7 +51,7 @@ struct PortalTests {
   }
 
   @Test(
-    "a captive portal that answers for every host is detected by its certificate, and never gets the token",
+    "a captive portal with TLS is detected by its certificate, and never gets the token",
     arguments: [TLSFront.Certificate.unknownAuthority, .wrongHost])
   func certificate(certificate: TLSFront.Certificate) throws {
     let (bench, web, front) = try PortalTests.portal(

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 struct SecrecyTests {
-  @Test("at debug level no token, credential or coordinate is logged, even if another program receives them")
+  @Test("even at debug level, no token, credential or coordinate is logged")
   func secrecy() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -39,7 +39,7 @@ struct SecrecyTests {
     receiver.send(drive.next())
     try bench.wait("an update") { emulator.accepted.count == 1 }
     expect(provider.requests.allSatisfy { $0.contains("\r\nAuthorization: \(credential)\r\n") })
-    // Errors log the most.
+    // Errors cause the most log messages.
     for fault in [#""status": 400"#, #""reset": true"#, #""body": "html""#] {
       try emulator.fault("{\"target\": \"update\", \(fault), \"times\": 1}")
     }
@@ -53,7 +53,7 @@ struct SecrecyTests {
     try bench.wait("another request") { emulator.updates.count >= 3 }
     var sentAt = ContinuousClock.now
     try bench.wait("positions") {
-      // At their recorded times.
+      // The fixes are sent at their own times.
       if ContinuousClock.now - sentAt >= .milliseconds(500) {
         receiver.send(drive.next())
         sentAt = ContinuousClock.now
@@ -74,7 +74,7 @@ struct SecrecyTests {
     for secret in secrets { expect(!(check.output.text + check.errors.text).contains(secret)) }
   }
 
-  @Test("a report contains no secret and no coordinate in any encoding, with the daemon and without it")
+  @Test("a support report contains no secret and no coordinate in any encoding, whether or not the daemon runs")
   func report() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -101,7 +101,7 @@ struct SecrecyTests {
       receiver.send(drive.next())
       try bench.wait("an update") { emulator.accepted.count >= count }
     }
-    // The error's message is in the state and in the events.
+    // The report has the error's message in the status and in the events.
     let quoted = "latitude 48.1005, no room for \(token.prefix(90)), \(String(token.reversed().prefix(60)))"
     try emulator.fault("{\"target\": \"update\", \"status\": 503, \"times\": 9, \"message\": \"\(quoted)\"}")
     receiver.send(drive.next())
@@ -169,7 +169,7 @@ struct SecrecyTests {
   enum Provider: String, CaseIterable { case http, command, file }
 
   @Test(
-    "an error of the provider that contains the token is not logged", arguments: Provider.allCases)
+    "a token or credential in an error of the token provider is not logged", arguments: Provider.allCases)
   func quotingProvider(provider: Provider) throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -178,15 +178,15 @@ struct SecrecyTests {
     let token = try #require(json?["token"] as? String)
     let credential = "Bearer hush-hush-4711"
     bench.settings["log.level"] = "\"debug\""
-    // What Fleet Engine itself quotes in an error.
+    // Fleet Engine quotes the token in an error.
     try emulator.fault(
       "{\"target\": \"update\", \"status\": 503, \"times\": 1, \"message\": \"bad \(token.prefix(180))\"}")
-    // Responses in order: all but the last are errors.
+    // The responses, in order: all but the last are errors.
     let answers = [
       "Authorization: \(credential) gets \(token)", "{\"\(token)\": 1, \"hush\": \"\(credential)\"}",
       "{\"token\": [\"\(token)\"], \"", answer,
     ]
-    let set = try Quotes(answers, provider, bench)
+    let responses = try ProviderResponses(answers, provider, bench)
     let receiver = try bench.receiver()
     let daemon = try bench.start(
       reading: receiver,
@@ -194,30 +194,30 @@ struct SecrecyTests {
     var drive = NMEADrive()
     drive.period = 0.5
     receiver.send(drive.next())
-    var asked: [String] = []
+    var outputs: [String] = []
     for index in answers.indices {
       if index < answers.count - 1 {
-        try bench.wait("failure \(index)", within: .seconds(40)) { set.isUsed }
+        try bench.wait("failure \(index)", within: .seconds(40)) { responses.isRequested }
         try bench.watch(for: .milliseconds(300))
       }
       for command in ["status", "explain"] {
         let control = try ChildProcess(
           "fleet-locationctl", [command, "--socket", bench.directory("control.sock")])
         _ = try control.finish()
-        asked.append(control.output.text + control.errors.text)
+        outputs.append(control.output.text + control.errors.text)
       }
-      try set.next()
+      try responses.next()
     }
     receiver.send(drive.next())
     try bench.wait("an update", within: .seconds(90)) { !emulator.accepted.isEmpty }
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(), 0)
 
-    expect(asked.contains { $0.contains("token") }, "\(asked)")
-    let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.transcript] + asked).joined(
+    expect(outputs.contains { $0.contains("token") }, "\(outputs)")
+    let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.transcript] + outputs).joined(
       separator: "\n")
     expect(said.contains("No token"))
-    // The parts, and every substring that is long enough to be useful.
+    // The token's parts, and every substring of them that is long enough to be useful.
     let parts = token.split(separator: ".").map(String.init)
     let stretches = parts.flatMap { part in
       stride(from: 0, to: part.count - 24, by: 8).map { String(part.dropFirst($0).prefix(24)) }
@@ -228,7 +228,7 @@ struct SecrecyTests {
     }
   }
 
-  @Test("messages of Fleet Engine and the token command are in the journal, masked, but not in STATUS=")
+  @Test("secrets in Fleet Engine's messages are redacted, and STATUS= has only messages about permissions")
   func foreignText() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -252,7 +252,7 @@ struct SecrecyTests {
       try bench.wait("a request", within: .seconds(45)) { emulator.updates.count > count }
     }
     try bench.wait("the journal") { daemon.log.contains { $0.contains("no room for the parcel <redacted>") } }
-    // What it logs about a role is what an operator needs, and is masked as well.
+    // STATUS= has a message about permissions, because an operator needs it; secrets in it are redacted as well.
     try emulator.fault(
       "{\"target\": \"update\", \"status\": 403, \"times\": 4, \"message\": \"billing is disabled \(cut)\"}")
     try bench.wait("STATUS=", within: .seconds(45)) {
@@ -270,14 +270,14 @@ struct SecrecyTests {
   }
 }
 
-/// A provider with a configurable response.
-private final class Quotes {
+/// A token provider that gives one of several responses, in order.
+private final class ProviderResponses {
   private let answers: [String]
   private let provider: SecrecyTests.Provider
   private let bench: TestBench
   private var index = 0
   private var server: CannedServer?
-  private var asked = 0
+  private var earlierRequests = 0
 
   init(_ answers: [String], _ provider: SecrecyTests.Provider, _ bench: TestBench) throws {
     (self.answers, self.provider, self.bench) = (answers, provider, bench)
@@ -293,21 +293,21 @@ private final class Quotes {
       bench.settings["token.url"] = "\"http://127.0.0.1:\(server.port)/token\""
       bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     case .command:
-      // It repeats the response.
+      // The command also writes the response and the credential to standard error.
       let program = try bench.directory.write(
         "#!/bin/sh\necho >> \(bench.directory("runs"))\ntee /dev/stderr < \(bench.directory("answer")); cat $CREDENTIALS_DIRECTORY/token-provider >&2\n",
         to: "get-token", mode: 0o700)
       bench.settings["token.command"] = "[\"\(program)\"]"
     case .file: bench.settings["token.file"] = "\"\(bench.directory("answer"))\""
     }
-    try give()
+    try serve()
   }
 
-  private func give() throws {
+  private func serve() throws {
     let answer = answers[index]
     if provider == .http {
       server?.answer = answer
-      asked = server?.requests.count ?? 0
+      earlierRequests = server?.requests.count ?? 0
     } else {
       unlink(bench.directory("runs"))
       try bench.directory.write(answer, to: "new")
@@ -315,10 +315,10 @@ private final class Quotes {
     }
   }
 
-  /// Whether the response has been requested; a file is read as soon as it exists.
-  var isUsed: Bool {
+  /// Whether the daemon has requested the response; a file is read as soon as it exists.
+  var isRequested: Bool {
     switch provider {
-    case .http: (server?.requests.count ?? 0) > asked
+    case .http: (server?.requests.count ?? 0) > earlierRequests
     case .command: FileManager.default.fileExists(atPath: bench.directory("runs"))
     case .file: true
     }
@@ -327,6 +327,6 @@ private final class Quotes {
   func next() throws {
     guard index + 1 < answers.count else { return }
     index += 1
-    try give()
+    try serve()
   }
 }

@@ -35,7 +35,7 @@ struct SerialTests {
     expectNil(daemon.process.exitCode)
   }
 
-  @Test("a receiver that is plugged in again is read again, also as another tty")
+  @Test("a receiver that is unplugged and plugged in is read again, even as another tty")
   func unplug() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -55,7 +55,7 @@ struct SerialTests {
     expect(daemon.log.contains { $0.contains("the device hung up") || $0.contains("the device is gone") })
   }
 
-  @Test("a silent receiver is reported, and its port reopened")
+  @Test("a silent receiver is reported, and its port is reopened")
   func silence() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")
@@ -76,7 +76,7 @@ struct SerialTests {
     expectEqual(daemon.log.count { $0.hasPrefix("Reading ") }, 2)
   }
 
-  @Test("noise, as at a wrong speed, is reported with the key to check, and later sentences are read")
+  @Test("noise, as at a wrong baud rate, is reported with the setting to check, and later sentences are read")
   func garbage() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")

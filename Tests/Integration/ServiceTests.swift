@@ -7,7 +7,7 @@ import Testing
 
 /// What systemd sees of the daemon.
 struct ServiceTests {
-  @Test("READY is sent while waiting for the source, after a status that names it")
+  @Test("READY is sent even while the source is missing, after a STATUS that names the source")
   func readiness() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(isPluggedIn: false)
@@ -20,7 +20,7 @@ struct ServiceTests {
     expectNil(daemon.process.exitCode)
   }
 
-  @Test("with invalid settings there is no READY, but the reason and exit status 78")
+  @Test("with invalid settings, the daemon reports the reason in STATUS, sends no READY, and exits with 78")
   func noReadiness() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["reporting.interval"] = "\"soon\""
@@ -31,7 +31,7 @@ struct ServiceTests {
     expectEqual(messages.last?.assignments["STATUS"]?.hasPrefix("Ended: "), true)
   }
 
-  @Test("SIGHUP applies new settings, also another vehicle and another receiver, between RELOADING and READY")
+  @Test("SIGHUP applies new settings, even another vehicle and receiver, between RELOADING and READY")
   func reload() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -115,7 +115,7 @@ struct ServiceTests {
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     receiver.send(drive.next())
-    // Its epoch ends by silence; only the status shows a fix that is not due yet.
+    // The second epoch ends when the receiver is silent. No update shows that, because the fix is not due yet.
     try bench.watch(for: .milliseconds(300))
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(within: .seconds(4)), 0)
@@ -124,7 +124,7 @@ struct ServiceTests {
     expect(daemon.logs("all positions delivered"))
   }
 
-  /// The exit of a program that is killed by a signal while core files are allowed.
+  /// Starts a program that may write core files, kills it with SIGSEGV, and returns whether it left a core file.
   private func dumpsCore(_ bench: TestBench, _ program: [String], when isReady: (ChildProcess) -> Bool) throws -> Bool {
     let process = try ChildProcess(
       "/bin/sh",
@@ -139,12 +139,12 @@ struct ServiceTests {
     return process.hasDumpedCore
   }
 
-  @Test("a crash leaves no core file, whatever the limit")
+  @Test("a crash leaves no core file, even if the limit allows one")
   func coreFile() throws {
     let bench = try TestBench()
     _ = try bench.receiver(isPluggedIn: false)
     let settings = try bench.writeSettings()
-    // On a machine that writes no core files there is nothing to test.
+    // If this machine writes no core files, there is nothing to test.
     guard try dumpsCore(bench, ["/bin/sh", "-c", "echo; while :; do :; done"], when: { !$0.output.lines.isEmpty })
     else { return }
     let products = ChildProcess.products
@@ -168,7 +168,7 @@ struct ServiceTests {
       let before = bench.emulator?.accepted.count ?? 0
       let text = drive.next(count)
       expectEqual(write(writer, text, text.utf8.count), text.utf8.count)
-      // The last epoch ends with the next.
+      // The last epoch ends only when another one begins.
       try bench.wait("\(count) updates") { (bench.emulator?.accepted.count ?? 0) >= before + count - 1 }
     }
     try deliver(5)
@@ -187,7 +187,7 @@ struct ServiceTests {
   }
 
   @Test(
-    "with standard error in the journal, events are sent there with their fields, and not as text",
+    "if standard error is the journal, events are sent to the journal with their fields, and not as text",
     .enabled(
       if: ChildProcess.canMount && access("/run/systemd", F_OK) == 0, "a journal of its own wants a mount"))
   func journal() throws {

@@ -5,10 +5,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// The daemon's behaviour in wall time. `make test` runs the suites that are named `…TimingTests` alone, one test
-/// after the other: beside others they would measure the machine's load.
+/// The daemon's behaviour in real time. `make test` runs the suites that are named `…TimingTests` alone, one test after
+/// the other: in parallel with other tests, they would measure the machine's load.
 @Suite(.serialized) struct ServiceTimingTests {
-  @Test("the watchdog is notified twice per interval, also while the source is silent")
+  @Test("the watchdog is notified twice per interval, even while the source is silent")
   func watchdog() throws {
     let bench = try TestBench()
     _ = try bench.receiver()
@@ -18,7 +18,7 @@ import Testing
     for (before, after) in zip(pings, pings.dropFirst()) { expect(before.duration(to: after) < .milliseconds(600)) }
   }
 
-  @Test("SIGTERM ends the program within stop_timeout if Fleet Engine does not answer")
+  @Test("SIGTERM stops the daemon within stop_timeout even if Fleet Engine does not respond")
   func stopWhileWaiting() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -63,13 +63,13 @@ import Testing
     }
     try drive("updates", updates: 3)
     let (before, files) = (try written(), modified())
-    // Longer than the interval, with an update every tenth of a second.
+    // With an update every 100 ms, this takes longer than the commit interval.
     try drive("many updates", updates: 70)
     try expectEqual(written(), before)
     expectEqual(modified(), files)
   }
 
-  @Test("one thread, and no wake-up while nothing is due")
+  @Test("the daemon has one thread, and does not wake up while nothing is due")
   func quiet() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")
@@ -83,7 +83,7 @@ import Testing
     let text = drive.next(2)
     expectEqual(write(writer, text, text.utf8.count), text.utf8.count)
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    // The second position's epoch has not ended: nothing is due until the fix counts as lost, after 30 s.
+    // The second position's epoch has not ended: nothing is due until the fix is regarded as lost, after 30 s.
     try bench.watch(for: .milliseconds(1500))
     try expectEqual(daemon.process.statusField("Threads"), 1)
     let before = try daemon.process.statusField("voluntary_ctxt_switches")

@@ -9,7 +9,7 @@ import Testing
 struct SettingsFaultTests {
   /// Runs the daemon until it exits.
   ///
-  /// - Returns: its output.
+  /// - Returns: the daemon's standard error.
   private func refusal(
     of bench: TestBench, settings: String? = nil, user: uid_t? = nil, status: Int32 = 78
   ) throws -> String {
@@ -44,7 +44,7 @@ struct SettingsFaultTests {
     expect(text.contains(bench.directory.path) && text.contains("directory"))
   }
 
-  @Test("settings that this user may not read are reported")
+  @Test("settings that the daemon's user may not read are reported")
   func unreadable() throws {
     let bench = try TestBench(emulator: nil)
     let path = try bench.writeSettings()
@@ -71,7 +71,7 @@ struct SettingsFaultTests {
     expect(text.contains("filter.max_speed"))
   }
 
-  @Test("an interval that Fleet Engine does not accept is rejected unless the endpoint is on loopback")
+  @Test("a shorter interval than Fleet Engine accepts is rejected, unless the endpoint is on loopback")
   func interval() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["fleet_engine.endpoint"] = nil
@@ -79,7 +79,7 @@ struct SettingsFaultTests {
   }
 
   @Test(
-    "a missing route or recording is reported with its key, and a restart may find it",
+    "a missing route or recording is reported with its key, and the exit status 69 lets systemd try again",
     arguments: [
       ("simulated", "route"), ("replay", "file"),
     ])
@@ -132,7 +132,7 @@ struct SettingsFaultTests {
   }
 
   @Test(
-    "--check reads the route of a simulated drive as the daemon would",
+    "--check reads the route of a simulated drive, and reports its mistakes",
     arguments: [
       ("<gpx/>", "has no track"), ("<gpx><wpt lat=\"91\" lon=\"0\"/></gpx>", "lat=\"91\""), ("", "no element found"),
       (#"{"type":"Point","coordinates":[0,0]}"#, "no line of two points"),

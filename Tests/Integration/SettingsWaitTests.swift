@@ -13,7 +13,7 @@ struct SettingsWaitTests {
   }
 
   @Test(
-    "while the daemon waits for a file, all commands and the metrics report it; a pause remains in force, and a reload checks at once"
+    "while the daemon waits for a file, status and explain name it, a pause is kept, and a reload retries at once"
   )
   func waiting() throws {
     let bench = try TestBench()

@@ -4,7 +4,7 @@ import FileTesting
 import Glibc
 import Testing
 
-/// Two receivers in one vehicle, one with priority.
+/// Two receivers in one vehicle, the first of which has priority.
 struct SourcePriorityTests {
   /// Two receivers on the same drive, some metres apart, so that every position shows its receiver.
   private final class Pair {
@@ -13,8 +13,8 @@ struct SourcePriorityTests {
     let bench: TestBench
     let receivers: [Receiver]
     private var drives: [NMEADrive]
-    /// Which receivers have a fix.
-    var seeing: Set<Int> = [0, 1]
+    /// The receivers that have a fix.
+    var receiversWithFix: Set<Int> = [0, 1]
 
     init(pluggedIn: Set<Int> = [0, 1]) throws {
       bench = try TestBench()
@@ -37,22 +37,22 @@ struct SourcePriorityTests {
       for _ in 0..<(seconds * 2) {
         for index in receivers.indices {
           let sentences = drives[index].next()
-          if seeing.contains(index) { receivers[index].send(sentences) }
+          if receiversWithFix.contains(index) { receivers[index].send(sentences) }
         }
         try bench.watch(for: .milliseconds(500))
         if try condition() { return }
       }
-      throw TestFailure("\(what) is not so after \(seconds) s\n\(bench.daemon?.transcript ?? "")\n\(owners)")
+      throw TestFailure("\(what) is not so after \(seconds) s\n\(bench.daemon?.transcript ?? "")\n\(sourceIndices)")
     }
 
     /// The receiver of each accepted position, in the order of arrival.
-    var owners: [Int] {
+    var sourceIndices: [Int] {
       (bench.emulator?.accepted ?? []).compactMap(\.live).compactMap { position in
         Pair.longitudes.firstIndex { abs($0 - position.longitude) < 0.000_01 }
       }
     }
 
-    func count(of index: Int) -> Int { owners.count { $0 == index } }
+    func count(of index: Int) -> Int { sourceIndices.count { $0 == index } }
 
     func status() throws -> [String] {
       let process = try ChildProcess("fleet-locationctl", ["status", "--socket", bench.directory("control.sock")])
@@ -61,7 +61,7 @@ struct SourcePriorityTests {
     }
   }
 
-  @Test("failover to the second receiver when the first is unplugged, and failback; never both at once")
+  @Test("the second receiver is used only while the first is unplugged, and for 20 s after the first is back")
   func takeOver() throws {
     let pair = try Pair()
     let (bench, first) = (pair.bench, pair.receivers[0])
@@ -87,26 +87,26 @@ struct SourcePriorityTests {
     expect(daemon.logs("Using source 1 of 2, \(first.device) at 9600 baud (it has been good for 20 s)"))
     // Each receiver's positions are contiguous.
     var turns: [Int] = []
-    for owner in pair.owners where owner != turns.last { turns.append(owner) }
+    for index in pair.sourceIndices where index != turns.last { turns.append(index) }
     expectEqual(turns, [0, 1, 0])
     expect(try pair.status().contains { $0.hasSuffix("good, in reserve") })
     expectNil(daemon.process.exitCode)
   }
 
-  @Test("failover after the silence timeout if the first receiver has no fix; at once if it is missing")
+  @Test("the second receiver is used at once if the first is missing; if neither has a fix, the journal says so")
   func start() throws {
     let pair = try Pair(pluggedIn: [1])
     let daemon = try pair.bench.start()
     try pair.bench.wait("the second is open") { pair.receivers[1].isOpened }
     try pair.drive(until: "a position of the second", within: 5) { pair.count(of: 1) >= 1 }
     expect(daemon.logs("Source 1 of 2 unavailable: \(pair.receivers[0].device): there is no such device"))
-    pair.seeing = []
+    pair.receiversWithFix = []
     try pair.drive(until: "no source is good", within: 10) {
       daemon.logs("None of 2 sources has an acceptable position")
     }
   }
 
-  @Test("a reload applies the new list, and does not reopen an unchanged receiver")
+  @Test("a reload applies the new list of sources, and does not reopen an unchanged receiver")
   func reload() throws {
     let pair = try Pair()
     let bench = pair.bench

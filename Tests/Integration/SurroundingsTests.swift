@@ -24,7 +24,7 @@ struct SurroundingsTests {
     try expectEqual(bench.exitCode(), 0)
   }
 
-  @Test("a standard error without a reader delays no position")
+  @Test("a full pipe as standard error delays no position")
   func fullPipe() throws {
     let bench = try TestBench()
     bench.settings["log.level"] = "\"debug\""
@@ -34,7 +34,7 @@ struct SurroundingsTests {
     mkfifo(fifo, 0o600)
     let reader = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     defer { close(reader) }
-    // The smallest pipe possible, and full.
+    // The pipe is full before the daemon starts.
     let filling = [UInt8](repeating: 0x2E, count: 65_536)
     while write(reader, filling, filling.count) > 0 {}
     let process = try ChildProcess(
@@ -59,7 +59,7 @@ struct SurroundingsTests {
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("SIGHUP with missing settings leaves the previous ones in force")
+  @Test("SIGHUP without a settings file leaves the current settings in force")
   func settingsGone() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -77,7 +77,7 @@ struct SurroundingsTests {
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a recording without a position ends with a message", arguments: ["", "no NMEA at all\n"])
+  @Test("for a recording without a position, the daemon warns and exits with 65", arguments: ["", "no NMEA at all\n"])
   func emptyRecording(text: String) throws {
     let bench = try TestBench()
     try bench.recording(text)

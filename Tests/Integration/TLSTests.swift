@@ -6,7 +6,7 @@ import Testing
 
 /// Fleet Engine behind TLS.
 struct TLSTests {
-  @Test("a certificate of the authority in ca_file is trusted, over HTTP/2")
+  @Test("a server whose certificate is signed by the authority in ca_file is trusted")
   func good() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -44,7 +44,7 @@ struct TLSTests {
   }
 
   @Test(
-    "a provider that requires a client certificate gets it; without a certificate there is no token",
+    "a token provider that requires a client certificate gets it; without one, the daemon gets no token",
     arguments: [true, false])
   func clientCertificate(isShown: Bool) throws {
     let bench = try TestBench()
@@ -77,7 +77,7 @@ struct TLSTests {
     }
   }
 
-  @Test("a provider with an untrusted certificate gets no request, and the error is reported")
+  @Test("a token provider with an untrusted certificate gets no request, and the error is reported")
   func provider() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

@@ -22,12 +22,12 @@ struct TokenAfterRestartTests {
 
   /// Starts the daemon, drives until an update is accepted, and stops it.
   ///
-  /// - Returns: its journal, and the output of `status`.
+  /// - Returns: the daemon's journal, and the output of `status`.
   @discardableResult
   private func run(endingWith signal: Int32 = SIGTERM) throws -> (journal: String, status: String) {
     let before = bench.emulator?.accepted.count ?? 0
     let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": runtime])
-    // A receiver in real time: the next run knows the time, and would reject one that is ahead.
+    // The receiver sends in real time: the next run knows the time, and would reject a fix from the future.
     let track = LiveTrack(receiver)
     try bench.wait("an update", within: .seconds(30)) {
       track.pump()
@@ -52,7 +52,7 @@ struct TokenAfterRestartTests {
 
   private func content() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
 
-  @Test("a stop and a kill need no new token: the next run uses the cached one, which is never logged")
+  @Test("after a stop or a kill, the next run uses the cached token, which is never logged")
   func restart() throws {
     var runs = [try run()]
     let token = try #require(content().split(separator: " ").last.map { String($0.dropLast()) })
@@ -68,7 +68,7 @@ struct TokenAfterRestartTests {
   }
 
   @Test(
-    "a cached token of another boot, truncated, not text, of another vehicle, expired or open to others is reported and not used",
+    "a cached token that is damaged, expired, open to others or of another boot or vehicle is reported and not used",
     arguments: ["boot", "cut", "noise", "vehicle", "expired", "open", "link"])
   func useless(how: String) throws {
     try run()
@@ -104,7 +104,7 @@ struct TokenAfterRestartTests {
     expect(said.contains("The cached token is discarded: ") && said.contains(says), "\(said)")
     try expectEqual(requests(), 2)
     expect(try content() != text)
-    // The token that was fetched instead is used by the next run.
+    // The next run uses the token that was fetched instead.
     expect(try run().journal.contains("The token of the previous run is still used"))
     try expectEqual(requests(), 2)
   }
@@ -128,7 +128,7 @@ struct TokenAfterRestartTests {
     expect(!(try run()).journal.contains("is still used"))
   }
 
-  @Test("with token.cache = false nothing is cached, and the cached token of an earlier run is removed")
+  @Test("with token.cache = false, nothing is cached, and the cached token of an earlier run is removed")
   func off() throws {
     try run()
     bench.settings["token.cache"] = "false"
@@ -137,7 +137,7 @@ struct TokenAfterRestartTests {
     try expectEqual(requests(), 2)
   }
 
-  @Test("a directory that is not writable causes a warning, and no update is lost")
+  @Test("a token that cannot be cached causes a warning, and updates are sent all the same")
   func noDirectory() throws {
     let full = runtime + "/token.new"
     mkdir(full, 0o700)

@@ -9,7 +9,7 @@ import Testing
 struct TokenCommandTests {
   private static let credential = "Bearer box-4711-credential"
 
-  /// A provider that requires a credential, and settings that contain it.
+  /// A test bench whose token provider requires a credential, with settings that name the credential's file.
   private func bench() throws -> TestBench {
     let bench = try TestBench(emulator: ["--token-authorization", Self.credential])
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -27,7 +27,7 @@ struct TokenCommandTests {
     return process
   }
 
-  @Test("a valid token is shown without its secret parts, or with them on request")
+  @Test("token shows a valid token without its secret parts, and --reveal shows it in full")
   func good() throws {
     let bench = try bench()
     let shown = try run(["token"], bench)
@@ -43,7 +43,7 @@ struct TokenCommandTests {
   }
 
   @Test(
-    "both commands report a flaw of the token, in the same words",
+    "token and doctor --token report a flaw of the token in the same words",
     arguments: [
       ("expired", "it expired "), ("wrong-vehicle", "it is for vehicle \"another-truck-17\""),
       ("no-claim", "there is no `authorization` claim"), ("alg-none", "the algorithm is \"none\""),
@@ -62,7 +62,7 @@ struct TokenCommandTests {
   }
 
   @Test(
-    "both commands report a response without a token",
+    "token and doctor --token report a response without a token",
     arguments: [
       (#""status": 503"#, "the token provider answered HTTP 503"), (#""body": "html""#, "gave a web page"),
       (#""body": "empty""#, "gave an empty body"), (#""body": "truncated""#, "broke off"),
@@ -79,7 +79,7 @@ struct TokenCommandTests {
     }
   }
 
-  @Test("the command waits for an unresponsive provider until the configured timeout")
+  @Test("token waits for an unresponsive provider until token.deadline")
   func silent() throws {
     let bench = try bench()
     bench.settings["token.deadline"] = "\"1s\""
@@ -89,7 +89,7 @@ struct TokenCommandTests {
     expect(process.output.text.contains("did not answer within 1 s"))
   }
 
-  @Test("a correct provider passes, one that accepts wrong credentials fails")
+  @Test("doctor --token passes a correct provider, and fails a provider that accepts wrong credentials")
   func conformance() throws {
     let bench = try bench()
     let right = try run(["doctor", "--token"], bench)
@@ -106,7 +106,7 @@ struct TokenCommandTests {
     expect(!wrong.output.text.contains("4711"))
   }
 
-  @Test("a provider that requires a client certificate passes, and is also tested without one")
+  @Test("doctor --token passes a provider that requires a client certificate, and also tries it without a certificate")
   func clientCertificate() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -143,7 +143,7 @@ struct TokenCommandTests {
     expect(process.errors.text.hasSuffix("\nfleet-locationctl: the token command says: no key for truck-17\n"))
   }
 
-  @Test("invalid settings, and a scope that the provider does not support, exit with 78; two scopes exit with 64")
+  @Test("token exits with 78 for invalid settings or an unsupported scope, and with 64 for two scopes")
   func mistakes() throws {
     let bench = try bench()
     try expectEqual(run(["token", "--trip", "a", "--task", "b"], bench).exitCode, 64)
@@ -155,7 +155,7 @@ struct TokenCommandTests {
     expectEqual(missing.exitCode, 78)
     expect(missing.errors.text.contains("outside the service"))
     expect(missing.errors.text.contains("-p LoadCredential=token-provider:/path/of/the/file"))
-    // One check of many for the doctor; for the token command it is the only one.
+    // A credential that is missing is a warning of doctor, and a failure of doctor --token.
     let doctor = try run(["doctor"], bench)
     expect(doctor.output.text.contains(", 1 failed\nCause: no installed service reads"))
     expect(doctor.output.text.contains("  warn  no token is requested: "))
@@ -166,7 +166,7 @@ struct TokenCommandTests {
     try expectEqual(run(["token"], bench).exitCode, 78)
   }
 
-  @Test("a secret file of another user is reported with the command that reads it", .enabled(if: geteuid() == 0))
+  @Test("a secret file of another user is reported with a command that runs as that user", .enabled(if: geteuid() == 0))
   func otherUser() throws {
     let bench = try bench()
     chmod(bench.directory.path, 0o755)

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Token providers that fail: the message, and the delivery of positions once the provider works.
+/// Token providers that fail: the message, and the delivery of positions once the provider works again.
 struct TokenFaultTests {
   struct Case: CustomTestStringConvertible {
     let testDescription: String
@@ -34,7 +34,7 @@ struct TokenFaultTests {
   ]
 
   @Test(
-    "a wrong response of the provider is in the status, and positions are delivered when it is correct again",
+    "an invalid response of the token provider is reported, and positions are delivered once it is valid again",
     arguments: cases)
   func answer(_ example: Case) throws {
     let bench = try TestBench()
@@ -53,7 +53,7 @@ struct TokenFaultTests {
     try bench.wait("the status says so") { daemon.statuses.last?.hasPrefix("Online") == true }
   }
 
-  @Test("an unreachable provider is reported with its address, and retried")
+  @Test("an unreachable token provider is reported with its address, and the request is retried")
   func down() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

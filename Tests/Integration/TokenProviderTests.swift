@@ -27,7 +27,7 @@ struct TokenProviderTests {
   }
 
   @Test(
-    "a token command gets the vehicle in its arguments and environment, and its standard error is in the journal")
+    "a token command gets the vehicle ID in its arguments and environment, and its standard error is logged")
   func command() throws {
     let bench = try bench("command", ["response": "\"lmfs\""])
     try bench.directory.write(try answer(bench), to: "answer")
@@ -51,7 +51,7 @@ struct TokenProviderTests {
   }
 
   @Test(
-    "a failing token command is reported with the cause, and positions are delivered when it works again",
+    "the cause of a token command's failure is reported, and positions are delivered once the command works",
     arguments: [
       Fault(testDescription: "exit code", script: "echo no licence >&2; exit 4", says: "exit code 4"),
       Fault(testDescription: "hangs", script: "sleep 60", says: "longer than 1 s"),
@@ -93,7 +93,7 @@ struct TokenProviderTests {
     expect(check.errors.text.contains("token.command: /nonexistent/get-token does not exist"))
   }
 
-  @Test("SIGTERM does not wait for a hung token command, and leaves none running")
+  @Test("SIGTERM does not wait for a hung token command, and the command is killed")
   func stopping() throws {
     let bench = try bench("command", ["deadline": "\"60s\""])
     let mark = bench.directory("mark")
@@ -118,7 +118,7 @@ struct TokenProviderTests {
     }
   }
 
-  @Test("a token file is read when it appears, again while it is incomplete, and used when it is complete")
+  @Test("a token file is read as soon as it appears, and read again after it was incomplete")
   func file() throws {
     let bench = try bench("file", [:])
     let path = bench.directory("token")
@@ -135,7 +135,7 @@ struct TokenProviderTests {
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a token file that is replaced by rename or through a link is read at once, also as JSON")
+  @Test("a token file that is replaced, or whose link is replaced, is read at once, even as JSON")
   func renewed() throws {
     let bench = try bench("file", ["response": "\"lmfs\""])
     let path = bench.directory("link")
@@ -162,7 +162,7 @@ struct TokenProviderTests {
     expect(!daemon.logs("No token"))
   }
 
-  @Test("a token file that every user may read is rejected with the command that corrects it, and used once corrected")
+  @Test("a token file that every user may read is rejected with the command that corrects it, until its mode is right")
   func exposed() throws {
     let bench = try bench("file", [:])
     let path = try bench.directory.write(try token(bench), to: "token", mode: 0o644)
@@ -177,7 +177,7 @@ struct TokenProviderTests {
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("with Google's rides sample, a key needs only its name, and a POST has its configured body")
+  @Test("response = rides-stub reads the tokens of Google's rides sample, and a POST has the configured body")
   func rides() throws {
     let bench = try TestBench()
     let json = try JSONSerialization.jsonObject(with: Data(try answer(bench).utf8)) as? [String: Any]
@@ -204,7 +204,7 @@ struct TokenProviderTests {
   }
 
   @Test(
-    "a clock that is hours or decades behind is reported, and changes nothing else",
+    "a machine's clock that is hours or years behind is reported, and updates are sent all the same",
     arguments: [("378691200", "behind"), ("7200", "behind"), ("0", "")])
   func clock(offset: String, words: String) throws {
     let bench = try TestBench(emulator: ["--clock-offset", offset])

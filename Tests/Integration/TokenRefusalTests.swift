@@ -45,7 +45,7 @@ struct TokenRefusalTests {
     expect(emulator.updates.count <= (flaw.category == "denied" ? 4 : 3))
   }
 
-  @Test("a rotated key costs one rejected update and one token")
+  @Test("after Fleet Engine's signing key has changed, at most one update is rejected, and one token is fetched")
   func rotatedKey() throws {
     let bench = try TestBench()
     let port = try #require(bench.emulator).port
@@ -54,7 +54,7 @@ struct TokenRefusalTests {
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    // The other emulator has another key.
+    // The new emulator has another key.
     try bench.emulator?.stop()
     bench.emulator = try Emulator(in: bench.directory, port: port)
     let before = bench.emulator?.updates.count ?? 0
@@ -70,7 +70,7 @@ struct TokenRefusalTests {
     expect(!daemon.logs("rejects fresh tokens"))
   }
 
-  @Test("a provider behind a proxy is reached through it")
+  @Test("the token provider is reached through token.proxy")
   func proxy() throws {
     let bench = try TestBench()
     let answer = try Loopback.request(

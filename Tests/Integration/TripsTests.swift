@@ -5,9 +5,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// The real daemon with a vehicle of on-demand trips.
+/// The daemon with a vehicle for on-demand trips.
 struct TripsTests {
-  /// Settings of a simulated vehicle of on-demand trips, and the emulator as Google's sample backend for rides.
+  /// A test bench with a simulated vehicle for on-demand trips; its tokens are like those of Google's rides sample.
   private func taxi() throws -> (TestBench, Emulator) {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -19,25 +19,25 @@ struct TripsTests {
     return (bench, emulator)
   }
 
-  private func steer(_ bench: TestBench, _ order: String) throws {
-    let process = try ChildProcess("fleet-locationctl", [order, "--socket", bench.directory("control.sock")])
+  private func run(_ bench: TestBench, _ command: String) throws {
+    let process = try ChildProcess("fleet-locationctl", [command, "--socket", bench.directory("control.sock")])
     try expectEqual(process.finish(), 0)
   }
 
-  @Test("ONLINE on duty; in a pause only OFFLINE, also after a SIGKILL before it is accepted; ONLINE after it")
+  @Test("a pause sends only OFFLINE, even if the daemon is killed before OFFLINE is accepted; resume sends ONLINE")
   func duty() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
     try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
     let environment = ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": state]
-    // A request that was in flight when the program was killed may arrive until its deadline.
+    // A request that was in flight when the daemon was killed may arrive until its deadline.
     bench.settings["fleet_engine.deadline"] = "\"1s\""
     bench.settings["reporting.interval"] = "\"1s\""
     var daemon = try bench.start(environment: environment)
     try bench.wait("an update") { daemon.shows("Online") }
     expect(emulator.accepted.allSatisfy { $0.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") })
     try emulator.fault(#"{"target": "update", "status": 503, "times": 1000}"#)
-    try steer(bench, "pause")
+    try run(bench, "pause")
     try bench.wait("a refusal") { daemon.logs("OFFLINE was not accepted") }
     let before = emulator.updates.count
     daemon.process.signal(SIGKILL)
@@ -50,12 +50,12 @@ struct TripsTests {
       try String(contentsOfFile: state + "/paused", encoding: .utf8).hasSuffix("\noffline trips/my-project/truck-17\n"))
     expect(emulator.updates.dropFirst(before).allSatisfy { $0.mask == "updateMask=vehicleState" && $0.live == nil })
     let offline = emulator.accepted.count
-    try steer(bench, "resume")
+    try run(bench, "resume")
     try bench.wait("an update") { emulator.accepted.count > offline }
     expectEqual(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation"), true)
   }
   @Test(
-    "offline: OFFLINE at once, and positions continue with it, also after a SIGKILL; online: ONLINE with the next position"
+    "offline sends OFFLINE at once and with each position, even after SIGKILL; online sends ONLINE"
   )
   func offDuty() throws {
     let (bench, emulator) = try taxi()
@@ -66,7 +66,7 @@ struct TripsTests {
     bench.settings["reporting.interval"] = "\"1s\""
     var daemon = try bench.start(environment: environment)
     try bench.wait("an update") { daemon.shows("Online") }
-    try steer(bench, "offline")
+    try run(bench, "offline")
     try bench.wait("OFFLINE") { daemon.logs("Fleet Engine has accepted OFFLINE") }
     expect(
       try String(contentsOfFile: state + "/offline", encoding: .utf8)
@@ -83,12 +83,12 @@ struct TripsTests {
     try expectEqual(status.finish(), 0)
     expect(status.output.text.contains("\"duty\":\"OFFLINE\""))
     expect(status.output.text.contains("\"vehicleState\":\"OFFLINE\""))
-    try steer(bench, "online")
+    try run(bench, "online")
     try bench.wait("ONLINE") { emulator.accepted.last?.state == "ONLINE" }
     expect(!FileManager.default.fileExists(atPath: state + "/offline"))
   }
 
-  @Test("a duty file that cannot be read means OFFLINE, and doctor fails")
+  @Test("while the duty file is damaged, the vehicle is OFFLINE, and doctor fails")
   func unreadableDuty() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
@@ -102,14 +102,14 @@ struct TripsTests {
     let doctor = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings, "--socket", socket])
     try expectEqual(doctor.finish(), 1)
     expect(doctor.output.text.contains("/offline: cannot be read or is damaged"))
-    try steer(bench, "online")
+    try run(bench, "online")
     let healed = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings, "--socket", socket])
     _ = try healed.finish()
     expect(!healed.output.text.contains("cannot be read or is damaged"))
   }
 
   @Test(
-    "deliveries, and trips whose state another system sets, have no duty: the commands are refused with the reason",
+    "offline and online are refused, with the reason, for deliveries and for trips with report_state = false",
     arguments: [true, false])
   func noDuty(isDelivery: Bool) throws {
     let bench: TestBench
@@ -130,7 +130,7 @@ struct TripsTests {
   }
 
   @Test(
-    "doctor's test update, token and metrics match the configured service, and a token for the other service is reported"
+    "doctor, token and metrics use the configured service, and doctor reports a token for the other service"
   )
   func service() throws {
     let (bench, emulator) = try taxi()

@@ -5,9 +5,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// Several daemons on one machine, for one vehicle.
+/// Several daemons on one machine that are configured for the same vehicle.
 struct VehicleLockTests {
-  /// A second daemon beside the one of the bench, with the current `settings.toml`.
+  /// Starts a second daemon beside the bench's own, with the bench's current settings.
   private func second(_ bench: TestBench) throws -> Daemon {
     let path = try bench.directory.write(bench.settings.text, to: "van.toml")
     mkdir(bench.directory("run-van"), 0o700)
@@ -50,7 +50,7 @@ struct VehicleLockTests {
     let first = try #require(bench.daemon)
     try bench.wait("the first is online") { first.shows("Online") }
     let fetches = try #require(bench.emulator?.stats()["tokens"] as? Int)
-    // A settings file that was copied and not edited; the second daemon must not open its receiver.
+    // The settings name the same vehicle and another receiver, which the second daemon must not open.
     let receiver = try bench.receiver()
     let van = try second(bench)
     let holder = "by process \(first.process.processID) on this machine"
@@ -82,7 +82,7 @@ struct VehicleLockTests {
   }
 
   @Test(
-    "after a reload with its own vehicle both daemons are online; with the first one's vehicle again, the second waits")
+    "a second daemon is online after a reload with its own vehicle, and waits after a reload with the first one's")
   func reload() throws {
     let bench = try bench()
     let first = try #require(bench.daemon)
@@ -101,7 +101,7 @@ struct VehicleLockTests {
     let count = bench.emulator?.accepted.count { $0.path.contains("van-1") }
     try bench.watch(for: .seconds(3))
     expectEqual(bench.emulator?.accepted.count { $0.path.contains("van-1") }, count)
-    // The second daemon's vehicle is free: the first may use it.
+    // The vehicle van-1 is free now: the first daemon may use it.
     bench.settings["vehicle.vehicle_id"] = "\"van-1\""
     try bench.writeSettings()
     first.process.signal(SIGHUP)
@@ -116,7 +116,7 @@ struct VehicleLockTests {
     try bench.wait("its end") { van.process.hasEnded }
   }
 
-  @Test("without a lock directory the daemon sends updates, and warns if its unit names one", arguments: [true, false])
+  @Test("without a lock directory, the daemon sends updates; it warns if its unit names one", arguments: [true, false])
   func withoutLocks(isNamed: Bool) throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -126,12 +126,12 @@ struct VehicleLockTests {
   }
 
   @Test(
-    "started by hand with the settings of a running or paused service, the program exits; in a container it starts",
+    "the daemon exits if started by hand with the settings of a running or paused service, but not in a container",
     .enabled(if: ChildProcess.canMount))
   func byHand() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
-    // Its own directories, mounted for the program as those of systemd and of the service.
+    // Empty directories are mounted in place of those of systemd and of the service.
     let script = """
       mount -t tmpfs none /etc && mount -t tmpfs none /run && mount -t tmpfs none /var/lib || exit 99
       mkdir -p /etc/fleet-locationd /run/systemd/system /run/fleet-locationd-van /var/lib/fleet-locationd-van || exit 99
@@ -161,7 +161,7 @@ struct VehicleLockTests {
         bench.directory.path,
       ])
     try process.finish(within: .seconds(60))
-    // timeout(1) ends a running process with SIGTERM, and exits with 124.
+    // timeout(1) stops a running process with SIGTERM, and exits with 124.
     expectEqual(
       process.output.lines,
       [
@@ -175,7 +175,7 @@ struct VehicleLockTests {
     expect(errors.contains("fleet-locationd@van.service runs with these settings"))
   }
 
-  @Test("settings that were rolled back do not keep the vehicle locked for the restored ones at a start")
+  @Test("at a start, settings that are rolled back do not leave their vehicle locked")
   func takenBack() throws {
     let bench = try TestBench()
     let state = bench.directory("state")
@@ -195,7 +195,7 @@ struct VehicleLockTests {
     try bench.wait("the new settings wait") { access(file, F_OK) == 0 }
     for process in [reload, first.process] { process.signal(SIGKILL) }
     _ = try bench.exitCode()
-    // The minute has passed.
+    // The file says that the minute for the confirmation has passed.
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
     let digest = try #require(lines[1].split(separator: " ").dropFirst().first)
     try "\(lines[0])\ntaken-back \(digest) -\nno fix came\nend\n".write(toFile: file, atomically: true, encoding: .utf8)

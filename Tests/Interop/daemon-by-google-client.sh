@@ -39,7 +39,7 @@ interval = "0s"
 END
 }
 
-# Rejected ones are in the record, too; after them OFFLINE has the backoff of a position.
+# The record also has rejected requests; after these, OFFLINE has the backoff of a position.
 has_past() { tail -n "+$(($2 + 1))" "$work/requests.jsonl" | grep "/$1/.*pastLocations.*\"accepted\":true" >/dev/null; }
 is_offline() { curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null; }
 drive() { # position field

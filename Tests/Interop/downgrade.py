@@ -30,8 +30,8 @@ from trial import Failure, Record, epoch_seconds, positions
 # The seconds for which a release drives without Fleet Engine, with a position a second.
 DRIVE = 8
 
-# What NEW has and OLD does not: keys of sections that OLD knows, and of others; files in the state directory, and the file beside
-# the settings.
+# What NEW has and OLD lacks: keys of sections that OLD knows, and of other sections; files in the state directory, and
+# the file beside the settings.
 KEYS = {"reporting.deviation": '"5m"', "reporting.compact_updates": '"auto"'}
 SECTIONS = {"positions.socket": "true"}
 SETTINGS = {**KEYS, **SECTIONS}
@@ -161,7 +161,7 @@ class Trial:
 
 
 def everything(trial, old, new):
-    """Both releases in turn with all that is new; returns how many positions each handed to the next one."""
+    """Both releases in turn with all that is new; returns how many positions each release left to the next."""
     work, state = trial.work, trial.state
     exists = os.path.exists
 
@@ -176,14 +176,15 @@ def everything(trial, old, new):
         if judged.returncode != 78 or name.split(".")[0] not in judged.stderr:
             raise Failure(f"{name} is not new: {judged.returncode} {judged.stderr}")
 
-    # Settings that the older release has kept.
+    # The settings that the older release has stored.
     trial.write("trips")
     daemon = trial.run(old, f"{work}/old.log")
     trial.until(lambda: exists(f"{state}/kept-settings.toml"), "the older release has kept no settings")
     trial.end(daemon, f"{work}/old.log")
     first = trial.store(old, f"{work}/old.log")
 
-    # The newer one confirms all its settings, is refused the compact form, and goes off duty; then changed settings wait.
+    # The newer release confirms all its settings, has compact updates refused, and goes off duty; then changed settings
+    # wait for a confirmation.
     open(f"{work}/{MARKER}", "w").close()
     trial.write("trips", SETTINGS)
     log = f"{work}/new.log"
@@ -204,7 +205,7 @@ def everything(trial, old, new):
     second = trial.store(new, log)
     present(*FILES)
 
-    # The older one refuses these settings, uses those that the newer one has kept, and ignores its files.
+    # The older release rejects these settings, uses those that the newer one has stored, and ignores the other files.
     log = f"{work}/old.log"
     trial.send(old, log, second)
     with open(log) as file:
@@ -213,7 +214,7 @@ def everything(trial, old, new):
     third = trial.store(old, log)
     present(*FILES)
 
-    # The newer one is off duty as before, and an update confirms its settings.
+    # The newer release is off duty as before, and an update confirms its settings.
     log = f"{work}/new.log"
     trial.send(new, log, third)
     trial.until(lambda: not exists(f"{state}/settings-confirmation"), "the settings are not confirmed after the downgrade", 1)
@@ -237,7 +238,7 @@ def main():
             try:
                 stored = trial.store(first, f"{work}/{name}/first.log")
                 trial.send(second, f"{work}/{name}/second.log", stored)
-                # Both have written the file now, and the first release gets it again.
+                # Both releases have written the file now, and the first one gets it again.
                 again = trial.store(second, f"{work}/{name}/third.log")
                 trial.send(first, f"{work}/{name}/fourth.log", again)
             finally:

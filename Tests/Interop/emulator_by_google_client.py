@@ -268,7 +268,7 @@ def main(arguments):
             try:
                 case(emulator)
                 print(f"pass: {case.__name__}")
-            except Exception as error:  # One failure must not hide the next.
+            except Exception as error:  # The other checks still run after a failure.
                 failures += 1
                 print(f"FAIL: {case.__name__}: {type(error).__name__}: {error}")
     finally:

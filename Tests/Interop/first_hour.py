@@ -175,7 +175,7 @@ def without_default(request):
 
 
 def hide(request):
-    """The response contains the whole vehicle, whatever the response mask is."""
+    """The response contains the whole vehicle, whatever the response mask."""
     if request.method != "GET" and request.headers["X-Goog-FieldMask"] == "name":
         del request.headers["X-Goog-FieldMask"]
 
@@ -208,7 +208,7 @@ def is_update(request):
     return request.method != "GET" and request.mask is not None
 
 
-# The row, how its assumption is broken, and the rows that depend on it.
+# The row, how its assumption is broken, and the rows that depend on that assumption.
 BREAKS = [
     ("a plain update", hide, set()),
     ("the server's clock", lambda request: {"Date": "Thu, 01 Jan 2026 00:00:00 GMT"}, set()),

@@ -61,7 +61,7 @@ cat "$dir/one.nmea" "$dir/one.nmea" >"$dir/fifo"
 wait $!
 check "FIFO" '[ "$(head -n 1 "$dir/out")" = "$line" ]'
 
-# A closed pipe ends it silently: only one of many fixes is read.
+# The command ends silently when the pipe is closed: only one of many fixes is read.
 (i=0; while [ $i -lt 20000 ]; do
     printf '$GPGLL,4500.0,N,00100.0,E,083002,A,A*4E\n$GPGLL,4500.0,N,00100.0,E,083003,A,A*4F\n'; i=$((i + 1))
 done) >"$dir/long.nmea"

@@ -41,7 +41,7 @@ stop() {
   kill -TERM "$daemon"
   wait "$daemon" || fail "the daemon ended with exit status $?"
 }
-# Its exit status is 1 while no update is accepted.
+# The exit status is 1 while no update is accepted.
 status() { "$bin/fleet-locationctl" status --json --socket "$work/run/control.sock" 2>/dev/null || true; }
 is_thinned() {
   status | python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["backlog"].get("removed", {}).get("thinned", 0) < 10000)' 2>/dev/null
@@ -64,7 +64,7 @@ for count in 100000 1000000; do
   fill "$count"
   fault '{"target": "update", "status": 503, "for_ms": 3600000}'
   start
-  # With the next position the limit is exceeded: a fifth is thinned.
+  # The next position exceeds the limit: a fifth of the backlog is thinned.
   until_true 60 is_thinned || fail "not thinned: $(status)"
   curl -sf -X DELETE "$url/debug/faults" >/dev/null
   until_true 90 grep -q pastLocations "$work/requests.jsonl" || fail "no stored position is sent"

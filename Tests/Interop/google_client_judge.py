@@ -36,8 +36,8 @@ def update_vehicle(name, vehicle, mask):
     return UpdateVehicleRequest.pb()(name=name, vehicle=vehicle, update_mask=mask)
 
 
-# By the collection in the path. The library for on-demand trips supports only gRPC, so the URL rules of its update are the
-# `google.api.http` annotation in vehicle_api.proto.
+# The key is the collection in the path. The library for on-demand trips supports only gRPC, so the URL rules of its
+# update are the `google.api.http` annotation in vehicle_api.proto.
 Service = namedtuple("Service", "body vehicle request rules")
 SERVICES = {
     "deliveryVehicles": Service(
@@ -141,7 +141,7 @@ def check_sense(vehicle, mask):
     check("name" not in touched, "the mask names the name")
     if "vehicle_state" in touched:
         check(vehicle.vehicle_state in (OFFLINE, ONLINE), f"vehicleState is {vehicle.vehicle_state}")
-        # The privacy promise: off duty only the state leaves the vehicle.
+        # The privacy guarantee: off duty, only the state is sent.
         check(vehicle.vehicle_state == ONLINE or touched == {"vehicle_state"}, "OFFLINE does not come alone")
     newest = None
     if "last_location" in touched:

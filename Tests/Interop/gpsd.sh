@@ -37,7 +37,7 @@ END
 daemon=$!
 until_true 10 grep -q 'check that gpsd runs there' "$work/daemon.log" || fail "a gpsd that does not run is not reported"
 
-# The recording through gpsd, sentence by sentence, so that an epoch takes its half second.
+# The recording through gpsd, sentence by sentence, so that each epoch takes half a second.
 "$drive" record 30 > "$work/drive.nmea"
 # After SIGTERM it stops its gpsd and then hangs, so timeout kills it.
 timeout --kill-after=1 120 gpsfake -1 -q -c 0.1666 -P "$port" "$work/drive.nmea" >"$work/gpsfake.log" 2>&1 &

@@ -45,7 +45,7 @@ def judged(program, path):
 
 
 def cause(time, before, direct, through):
-    """Why the accuracies of this fix differ: `same` if they do not.
+    """Why the accuracies of this fix differ; `same` if they are equal.
 
     `before`: the times of the two previous epochs.
     """

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the bash tests here, which set $bin to the directory of the programs.
 #
-#   $work            a directory that is removed at the end, when the test's processes are ended too
+#   $work            a directory that is removed at the end, when the test's processes are killed
 #   emulate          starts the emulator; sets $url, and records requests in $work/requests.jsonl
 #   said TEXT        waits until the daemon's log, $work/daemon.log, contains it in a line after the last match
 #   fail TEXT        ends the test, and prints the last lines of the logs in $work

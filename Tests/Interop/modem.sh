@@ -116,7 +116,7 @@ modem quit
 said "ModemManager does not run"
 start_modemmanager
 reports "of the ModemManager that was started again"
-# The real one ends with its bus; the fake one is ended first, because its control file is removed then.
+# The real ModemManager exits with its bus; the fake one is stopped before that, because its control file is removed.
 modem quit
 said "ModemManager does not run"
 kill "$bus"

@@ -152,7 +152,7 @@ interval = "0s"
         until(30, lambda: self.count() >= before + number, f"{number} updates {what}")
 
     def judge(self, truth, least):
-        """Every position is one of the drive, in the order of time."""
+        """Checks that every position is one of the drive, in order of time."""
         last = 0
         locations = self.locations()
         check(len(locations) >= least, f"{len(locations)} updates, and not {least}")
@@ -200,7 +200,7 @@ class Feed:
             try:
                 os.write(child.stdin.fileno(), "".join(sentences).encode())
             except (BrokenPipeError, BlockingIOError):
-                # It was killed, or does not read.
+                # The reader was killed, or does not read.
                 pass
 
 
@@ -458,7 +458,7 @@ def ports(bench):
     bench.more(10, "beside it")
     reasons = {sender["reason"] for sender in bench.line().get("refused") or []}
     check(reasons == {"portInUse"}, f"it is named: {reasons}")
-    # The right one ends: the other one gets its slot, but is too distant.
+    # The right sender ends: the other one gets its slot, but is too distant.
     drive.end()
     time.sleep(8)
     held = [sender.get("heldFor") for sender in bench.line().get("senders") or []]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of measurements are well-formed, small, self-contained, and the same for the same data; so are those in docs."""
+"""Checks that pictures of measurements, also those in docs, are well-formed, small, self-contained and reproducible."""
 import glob
 import json
 import os

@@ -50,7 +50,7 @@ is_online() {
 }
 until_true 10 is_online || fail "the vehicle is not online"
 "$promtool" check metrics <"$work/metrics"
-# promtool rejects what is invalid.
+# promtool rejects invalid metrics.
 if sed 's/^\(# TYPE fleet_locationd_online\) gauge/\1 nonsense/' "$work/metrics" | "$promtool" check metrics >/dev/null 2>&1; then
   fail "promtool accepts an invalid type"
 fi

@@ -57,7 +57,7 @@ def three(values):
 
 
 class Drive:
-    """A circle of its own, a few kilometres from the others: course and speed of each fix lead to the next."""
+    """A vehicle's own circle, a few kilometres from the others; the course and speed of each fix match the next fix."""
 
     def __init__(self, number):
         chance = random.Random(number)
@@ -104,15 +104,15 @@ class Vehicle:
         self.name = f"{'taxi' if self.is_taxi else 'truck'}-{number:0{width}d}"
         self.drive = Drive(number)
         self.process = self.began = None
-        # By second since 1970: the position, and when it was sent.
+        # The key is the second since 1970; the value is the position, and when it was sent.
         self.sent = {}
-        # By second since 1970: the position, and when it was first accepted.
+        # The key is the second since 1970; the value is the position, and when it was first accepted.
         self.arrived = {}
         self.again = 0
 
     @property
     def due(self):
-        """The fixes from the first that arrived on, because a daemon that does not listen yet reads none; after a while all fixes."""
+        """The fixes since the first that arrived: a daemon reads none before it listens. After a while, all fixes."""
         begin = min([self.began + FIRST_FIX, *self.arrived])
         return {stamp for stamp in self.sent if stamp >= begin}
 
@@ -142,7 +142,7 @@ class Receivers(threading.Thread):
             try:
                 self.socket.sendto(epoch(stamp, place, vehicle.drive.speed), ("127.0.0.1", self.base + number))
             except ConnectionRefusedError:
-                # No daemon listens there yet.
+                # No daemon listens on the port yet.
                 pass
             heapq.heapreplace(self.queue, (at + PERIOD, number, vehicle))
 
@@ -264,7 +264,7 @@ class Rehearsal:
             self.until(20, lambda: probe.connect_ex(("127.0.0.1", self.front_port)) == 0, "the TLS front starts", 0.01)
 
     def kill_server(self):
-        """Stops both, halfway and at the end; their resource usage is read before."""
+        """Stops the emulator and nghttpx, halfway and at the end, after reading their resource usage."""
         for name, process in (("emulator", self.emulator), ("front", self.front)):
             if process is None or process.poll() is not None:
                 continue
@@ -403,7 +403,7 @@ interval = "0s"
                 self.complaints.append(f"the daemon of {vehicle.name} ended with {code}")
 
     def down(self):
-        """Ends the remaining processes, whatever happened."""
+        """Kills the remaining processes in any case."""
         for process in [each.process for each in self.vehicles] + [self.emulator, self.front]:
             if process is not None and process.poll() is None:
                 process.kill()
@@ -459,7 +459,7 @@ interval = "0s"
         return complaints
 
     def self_test(self):
-        """The check of a good run must detect a position that is removed, moved or added, and another protocol."""
+        """The check must fail if a position of a good run is removed, moved or added, or if the protocol is another."""
         vehicle = self.vehicles[-1]
         stamp = max(vehicle.arrived.keys() & vehicle.sent.keys())
         latitude, longitude, at = good = vehicle.arrived[stamp]
@@ -491,7 +491,7 @@ interval = "0s"
         if not complaints:
             self.self_test()
         figures["first_update_s"] = [min(at for _, _, at in each.arrived.values()) - each.began for each in self.vehicles]
-        # Fixes that were sent before the server returned.
+        # The fixes that were sent before the server was restarted.
         waiting = [[at - self.returned for stamp, (_, _, at) in each.arrived.items()
                     if self.killed - PERIOD < each.sent.get(stamp, (0, 0, 0))[2] < self.returned and at > self.returned]
                    for each in self.vehicles]

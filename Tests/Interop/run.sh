@@ -9,11 +9,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 python=$here/../../.venv/bin/python
 
 . "$here/../Support/library.sh"
-# Ten times the duration of the longest on two cores.
+# Ten times the duration of the longest test on two cores.
 limit=600
 judge() { # TEXT COMMAND...
   local status=0 signal=TERM
-  # After this a test ends its processes.
+  # After this time, a test kills its processes.
   [[ $2 != *python* ]] || signal=INT
   step "$1"
   timeout --foreground --signal=$signal --kill-after=30 $limit "${@:2}" || status=$?

@@ -28,7 +28,7 @@ for format in jsonl nmea; do
   cmp "$dir/short.$format" "$here/short.$format" || fail "the $format golden differs"
 done
 
-# The same fixes through sentences, to their resolution.
+# The same fixes after conversion to sentences and back, at the resolution of sentences.
 "$ctl" simulate "$root/config/examples/demo.gpx" --start 2026-11-21T23:58:00Z >"$dir/demo.jsonl"
 "$ctl" simulate "$root/config/examples/demo.gpx" --start 2026-11-21T23:58:00Z --format nmea | "$ctl" fixes - >"$dir/back.jsonl"
 python3 - "$dir/demo.jsonl" "$dir/back.jsonl" <<'PYTHON'
@@ -52,14 +52,14 @@ seconds=$(wc -l <"$dir/town")
 [ "$(grep -c ',V,' "$dir/town")" -gt 30 ] || fail "the town has no tunnel"
 [ "$(awk -F, '$3 == "A" && $8 == 0' "$dir/town" | wc -l)" -ge 55 ] || fail "the town has no stops"
 
-# Five seconds at twice the pace: the first at once, and two more seconds until the end is visible.
+# Five seconds at twice the pace: the first fix at once, and two more seconds until the end.
 start=$(date +%s%N)
 "$ctl" simulate "$root/config/examples/demo.gpx" --pace 2 --duration 5s --format nmea >"$dir/paced"
 took=$((($(date +%s%N) - start) / 1000000))
 [ "$(grep -c RMC "$dir/paced")" -eq 5 ] || fail "five seconds are five epochs"
 [ "$took" -ge 2000 ] && [ "$took" -lt 6000 ] || fail "five seconds at twice the pace took $took ms"
 
-# A closed pipe ends it silently, also for a drive without an end.
+# The command ends silently when the pipe is closed, even with an endless drive.
 "$ctl" simulate "$root/config/examples/demo.gpx" --loop 2>"$dir/message" | head -n 1 >"$dir/first"
 [ "$(wc -l <"$dir/first")" -eq 1 ] && [ ! -s "$dir/message" ] || fail "closed pipe: $(cat "$dir/message")"
 

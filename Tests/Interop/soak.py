@@ -52,7 +52,7 @@ class Receiver:
         if os.path.lexists(self.device):
             os.unlink(self.device)
         os.symlink(os.ttyname(slave), self.device)
-        # The daemon's own descriptor keeps the line open from here on; until then this one does.
+        # This descriptor keeps the line open until the daemon's own descriptor does.
         self.slave = slave
         self.regain()
 
@@ -73,7 +73,7 @@ class Receiver:
         try:
             os.write(self.master, data)
         except BlockingIOError:
-            # Without a reader it does not wait, like a real receiver.
+            # Like a real receiver, it does not wait for a reader.
             self.regain()
 
     @staticmethod
@@ -84,7 +84,7 @@ class Receiver:
         return f"${text}*{check:02X}\r\n"
 
     def pump(self):
-        """Sends what is due."""
+        """Sends the fixes that are due."""
         while time.monotonic() >= self.begin + self.count:
             stamp = int(self.origin) + self.count
             self.count += 1
@@ -127,7 +127,7 @@ class Soak:
     def start_front(self):
         front = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls-front.sh")
         subprocess.run([front, "certificates", f"{self.work}/tls"], check=True)
-        # It retries the emulator soon after an outage.
+        # With this option, nghttpx retries the emulator soon after an outage.
         self.front = subprocess.Popen(
             [front, "serve", f"{self.work}/tls", "good", str(self.front_port), str(self.port)], stderr=subprocess.DEVNULL,
             env={**os.environ, "NGHTTPX_OPTIONS": "--backend-max-backoff=1"})
@@ -271,11 +271,11 @@ level = "{level}"
                 self.emulator.kill()
                 self.emulator.wait(10)
                 self.run(seconds)
-                # Its key has changed, so the token is invalid.
+                # The emulator's key has changed, so the token is invalid.
                 self.start_emulator()
                 return
             case "goaway":
-                # nghttpx sends GOAWAY, and exits when its connections are closed.
+                # nghttpx sends GOAWAY, and exits once its connections are closed.
                 self.front.send_signal(signal.SIGQUIT)
                 self.run(0.5)
                 self.front.kill()
@@ -392,7 +392,7 @@ level = "{level}"
         if code != 0:
             complaints.append(f"the daemon ended with {code}")
         missing = [stamp for stamp in self.receiver.sent if stamp not in self.arrived and stamp not in self.receiver.unheard]
-        # The last one may not have been read.
+        # The last fix may not have been read.
         missing = [stamp for stamp in missing if stamp < self.receiver.sent[-1]]
         if missing:
             complaints.append(f"{len(missing)} positions are missing, the first of {missing[0]}")

@@ -98,7 +98,7 @@ class Window:
         os.write(self.master, keys)
 
     def end(self, what, status):
-        """The program exits in this way, and restores the terminal."""
+        """Checks that the program exits in this way, and restores the terminal."""
         try:
             found = self.process.wait(5)
         except subprocess.TimeoutExpired:
@@ -157,7 +157,7 @@ interval = "1s"
 """)
         watch = ["status", "--watch", "0.2", "--socket", socket]
 
-        # Before the daemon is started, and after.
+        # Before and after the daemon is started.
         window = Window(watch)
         window.wait("without a daemon it says so", lambda t: "no daemon answers" in t and "systemctl status" in t)
         start()
@@ -206,7 +206,7 @@ interval = "1s"
         daemon.send_signal(signal.SIGCONT)
         window.wait("it goes on", lambda t: t.startswith("truck-17  online"))
 
-        # On Ctrl-Z it restores the terminal, and takes it over again.
+        # On Ctrl-Z, the program restores the terminal, and takes it over again.
         window.press(b"\x1a")
         # The kernel does not stop a session leader, because no process could continue it: the screen stays.
         shown = len(window.raw)

@@ -10,7 +10,7 @@ import tempfile
 
 
 class Failure(Exception):
-    """Ends a trial; its message is the reason."""
+    """The reason why a trial failed."""
 
 
 def epoch_seconds(text):
@@ -43,7 +43,7 @@ def positions(entry):
 
 @contextlib.contextmanager
 def work_directory(name, keep):
-    """A temporary directory, which is removed at the end unless `keep`, also after SIGTERM."""
+    """A temporary directory, which is removed at the end, even after SIGTERM, unless `keep` is true."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     path = tempfile.mkdtemp(prefix=f"{name}-")
     try:

@@ -54,7 +54,7 @@ def handle(cls, kind, payload):
     if cls != 0x06:
         return b""
     if kind == 0x01 and len(payload) in (3, 8):
-        # The rate of one message, on this port or on all.
+        # The rate of one message, on this port or on all ports.
         if payload[0] == 0xF0 and payload[1] in (0x00, 0x04):
             state["nmea"] = payload[2] > 0 or any(payload[3:])
     elif kind == 0x08 and len(payload) == 6:

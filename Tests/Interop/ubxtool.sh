@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests the commands of docs/receivers.md for a u-blox that sends no NMEA, with the ubxtool of Debian's gpsd-clients on a
-# pseudo-terminal that simulates one: ubxtool.sh BINDIR. Before them the daemon names the protocol, afterwards it has fixes.
+# pseudo-terminal that simulates one: ubxtool.sh BINDIR. Before the commands, the daemon names the protocol; after them,
+# it has fixes.
 set -euo pipefail
 
 bin=$(cd "$1" && pwd)

@@ -153,7 +153,7 @@ class Judge:
             return self.typed(what, value, self.interface.members[kind.name].type)
         if isinstance(kind, varlink.scanner._Object):
             return isinstance(value, dict)
-        # The library represents a simple type by a value of it.
+        # The library represents a simple type by a value of that type.
         return type(value) is type(kind)
 
     def call(self, method, **parameters):
@@ -255,7 +255,7 @@ def raw(daemon):
         while client.recv(65536):
             pass
         check("an idle connection ends", 1.5 < time.monotonic() - began < 4)
-    # A client that never reads is disconnected, and delays no other.
+    # A client that never reads is disconnected, and does not delay other clients.
     with daemon.connect() as client:
         client.settimeout(0.1)
         began = time.monotonic()
@@ -305,7 +305,7 @@ def monitor(daemon):
         check("why and when", failed["message"] and failed["retryIn"] > 0 and failed["driverCode"] == "SERVICE_ERROR", failed)
         follow("the recovery", lambda kind, value: kind == "state" and value["isOnline"])
     text = json.dumps(kinds)
-    # The route is at 54.78 north.
+    # The latitude of the route is 54.78 degrees.
     check("no coordinates", not re.search(r"latitude|\b54\.[78]", text), text)
 
     # As many clients as are allowed, then one more, and other requests meanwhile.

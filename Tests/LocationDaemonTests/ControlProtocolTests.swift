@@ -22,7 +22,7 @@ struct ControlProtocolTests {
     ControlProtocol.encode(response, as: form).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  @Test("each method sends the daemon one request")
+  @Test("each method of the control interface becomes one request to the daemon")
   func methods() {
     expectEqual(call("GetStatus"), .ask(.status, .varlink))
     expectEqual(call("GetMetrics"), .ask(.metrics, .varlink))
@@ -41,7 +41,7 @@ struct ControlProtocolTests {
     expectEqual(call("Monitor"), .reply(Array(#"{"error":"org.varlink.service.ExpectedMore","parameters":{}}"#.utf8)))
   }
 
-  @Test("an invalid call closes the connection; a wrong one gets a standard error, unless no reply is wanted")
+  @Test("a malformed call closes the connection; wrong parameters get a standard error, unless the call is one-way")
   func mistakes() {
     expectEqual(ControlProtocol.action(for: .varlink([])), .close)
     let error = #"{"error":"org.varlink.service.InvalidParameter","parameters":{"parameter":"online"}}"#
@@ -66,7 +66,7 @@ struct ControlProtocolTests {
     }
   }
 
-  @Test("a response can be encoded as a line and as a reply")
+  @Test("a response is encoded as a line of JSON or as a Varlink reply")
   func responses() throws {
     expectEqual(text(.done(remark: nil), .line), #"{"done":true}"#)
     expectEqual(text(.done(remark: "why"), .line), #"{"done":true,"remark":"why"}"#)
@@ -84,11 +84,11 @@ struct ControlProtocolTests {
     expectEqual(text(.status(report), .varlink), #"{"parameters":{"status":\#(status)}}"#)
   }
 
-  // MARK: - The interface's file
+  // MARK: - The interface file
 
   private static let file = InterfaceFile(ControlProtocol.interface) { ControlProtocol.action(for: .varlink($0)) }
 
-  @Test("the file declares all methods, with their parameters and return values")
+  @Test("the interface file declares all methods, with their parameters and return values")
   func declaredMethods() throws {
     expect(Self.file.text.contains("\ninterface \(ControlProtocol.interface)\n"))
     expectEqual(Self.file.names("method"), ControlProtocol.Method.allCases.map(\.rawValue))
@@ -113,7 +113,7 @@ struct ControlProtocolTests {
     }
   }
 
-  @Test("the file declares the replies of a monitor")
+  @Test("the interface file declares the replies of Monitor")
   func declaredItems() throws {
     let state = MonitorItem.State(
       summary: "s", cause: "c", level: "good", isOnline: true, isPaused: false, duty: "ONLINE", vehicleState: "ONLINE",
@@ -133,7 +133,7 @@ struct ControlProtocolTests {
     expectEqual(Self.file.fields("method", "Monitor"), [[], names])
   }
 
-  @Test("the file declares all errors, with their fields and reasons")
+  @Test("the interface file declares all errors, with their fields and reasons")
   func declaredErrors() throws {
     let refusals: [Daemon.Refusal] =
       [.stopping, .settingsRefused, .settingsMissing] + DutyRefusal.allCases.map { .duty($0) }
@@ -155,6 +155,6 @@ struct ControlProtocolTests {
     expect(Set(Self.file.names("error")) == names && Self.file.names("error").count == names.count)
   }
 
-  @Test("each method, field and error has a comment")
+  @Test("the interface file has a comment for each method, field and error")
   func comments() { expectEqual(Self.file.uncommented, []) }
 }

@@ -19,7 +19,7 @@ struct DutyFileTests {
   private var path: String { directory("offline") }
   private let record = DutyRecord(since: Timestamp(seconds: 1_796_083_200), vehicle: "trips/p/taxi-7")
 
-  @Test("a stored duty is read again, not readable by other users, and leaves no other file")
+  @Test("the duty file is read back as stored, is closed to other users, and leaves no temporary file")
   func roundTrip() throws {
     expect(file.read() == (nil, nil))
     expectNil(file.store(record))
@@ -36,7 +36,7 @@ struct DutyFileTests {
   }
 
   @Test(
-    "a damaged file means OFFLINE, and is reported",
+    "a damaged duty file means OFFLINE, and is reported",
     arguments: ["", "\n", "garbage", "\u{0}\u{0}", "unknown\nvehicle "])
   func damaged(text: String) throws {
     try text.write(toFile: path, atomically: false, encoding: .utf8)
@@ -46,13 +46,13 @@ struct DutyFileTests {
 
   @Test("a state directory that cannot be read means OFFLINE, and is reported")
   func unreadable() throws {
-    // A path with a component that is too long fails with its own error, also for root.
+    // A path component that is too long causes an error even for root.
     let file = DutyFile(stateDirectory: directory(String(repeating: "d", count: 300)))
     expectEqual(file.read().record, DutyRecord(since: nil))
     expectEqual(file.read().problem?.contains("the vehicle is OFFLINE"), true)
   }
 
-  @Test("with a missing state directory, or none, the service reports what will not survive a restart")
+  @Test("if the state directory is missing or not configured, storing reports that the duty will not survive a restart")
   func noDirectory() throws {
     expectEqual(DutyFile(stateDirectory: nil).store(record)?.contains("will not survive a restart"), true)
     expectNil(DutyFile(stateDirectory: nil).store(nil))

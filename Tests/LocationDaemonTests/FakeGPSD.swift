@@ -3,7 +3,7 @@ import EventLoop
 import Glibc
 import Testing
 
-/// A gpsd on the test's own loop with configurable output.
+/// A fake gpsd on the test's event loop, with configurable output.
 final class FakeGPSD {
   private let loop: EventLoop
   private var listener: Int32 = -1
@@ -16,7 +16,7 @@ final class FakeGPSD {
   /// Sent to each client after its first command.
   var greeting: [String] = []
 
-  /// - Parameter port: 0 chooses a free one.
+  /// - Parameter port: 0: the kernel selects a free port.
   init(_ loop: EventLoop, port: Int = 0) throws {
     self.loop = loop
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_NONBLOCK | O_CLOEXEC, 0)
@@ -48,7 +48,7 @@ final class FakeGPSD {
     for client in clients.keys { write(client, lines) }
   }
 
-  /// As if gpsd were killed.
+  /// Closes all connections, as if gpsd were killed.
   func dropClients() {
     for (client, source) in clients {
       source.close()

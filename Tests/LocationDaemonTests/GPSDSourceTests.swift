@@ -24,7 +24,7 @@ struct GPSDSourceTests {
   }
 
   @Test(
-    "Fixes are received from gpsd at an address or at this machine's host name", arguments: ["127.0.0.1", "localhost"])
+    "fixes are received from a gpsd configured by IP address or host name", arguments: ["127.0.0.1", "localhost"])
   func fixes(host: String) throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
@@ -43,7 +43,7 @@ struct GPSDSourceTests {
     expect(source.nextDeadline?.isMissed(at: loop.now.boot) != true)
   }
 
-  @Test("fixes stop when gpsd stops, and return when it restarts")
+  @Test("after gpsd has stopped and restarted, fixes are received again")
   func restart() throws {
     let loop = try EventLoop()
     var server: FakeGPSD? = try FakeGPSD(loop)
@@ -64,7 +64,7 @@ struct GPSDSourceTests {
     source.stop()
   }
 
-  @Test("A silent gpsd is disconnected and connected again")
+  @Test("the connection to a silent gpsd is closed and opened again")
   func silence() throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
@@ -79,11 +79,11 @@ struct GPSDSourceTests {
     source.stop()
   }
 
-  @Test("An unknown host name is reported without blocking the loop")
+  @Test("an unknown host name is reported")
   func unknownName() throws {
     let loop = try EventLoop()
     let log = SourceLog()
-    // RFC 6761: no name under .invalid exists. Without a network the lookup fails as well.
+    // RFC 6761: no name under .invalid exists. Without a network, the look-up fails as well.
     let source = try source(loop, 2947, log, host: "gpsd.invalid")
     try source.start()
     expect(try loop.runs { log.lost.count == 1 })
@@ -93,7 +93,7 @@ struct GPSDSourceTests {
     source.stop()
   }
 
-  @Test("A source that is stopped at any moment reports nothing more", arguments: 0..<4)
+  @Test("a source that is stopped at any moment reports nothing more", arguments: 0..<4)
   func stopped(turns: Int) throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)
@@ -109,7 +109,7 @@ struct GPSDSourceTests {
     expectEqual(log.fixes.count, fixes)
   }
 
-  /// Reports the size of each read. It waits for a hundred bytes, and then for one.
+  /// Reports the size of each read, and waits alternately for a hundred bytes and for a single byte.
   private struct Waiting: ElapsedTimeSession {
     var nextDeadline: BootInstant? { nil }
 
@@ -127,7 +127,7 @@ struct GPSDSourceTests {
     }
   }
 
-  @Test("a connection with a low-water mark is read when enough bytes have arrived, or when it ends")
+  @Test("a connection with a low-water mark is read when enough bytes have arrived, or when the connection ends")
   func waiting() throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)

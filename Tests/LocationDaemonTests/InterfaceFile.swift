@@ -4,7 +4,7 @@ import Varlink
 
 @testable import LocationDaemon
 
-/// An interface in Varlink's language, as the daemon serves it.
+/// An interface description in Varlink's language, as the daemon returns it.
 struct InterfaceFile {
   let text: String
 
@@ -17,7 +17,7 @@ struct InterfaceFile {
     }
   }
 
-  /// The names of the fields in the declaration of `word NAME`, a list for each pair of parentheses.
+  /// The names of the fields in the declaration `word name`, a set for each pair of parentheses.
   func fields(_ word: String, _ name: String) -> [Set<String>]? {
     let code = text.split(separator: "\n").filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("#") }
       .joined(separator: "\n")

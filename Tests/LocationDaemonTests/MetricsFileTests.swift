@@ -5,7 +5,7 @@ import Testing
 @testable import LocationDaemon
 
 struct MetricsFileTests {
-  @Test("a directory that is not writable is reported once, with the remedy")
+  @Test("a metrics file that cannot be written is reported once")
   func trouble() {
     var file = MetricsFile()
     let said = file.write("", to: "/proc/fleet/metrics.prom")

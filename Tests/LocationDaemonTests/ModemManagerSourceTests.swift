@@ -11,7 +11,7 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-/// Without a bus, or with one that does not answer; ModemManager itself is tested in Tests/Interop.
+/// A modem source without a D-Bus bus, or with an unresponsive one; Tests/Interop tests it with ModemManager.
 struct ModemManagerSourceTests {
   private func source(_ loop: EventLoop, _ path: String, _ log: SourceLog) throws -> SourceRig {
     let session = ModemSession(selection: ModemSelection(), silenceTimeout: .seconds(10), seed: 1)
@@ -29,7 +29,7 @@ struct ModemManagerSourceTests {
     directory = try TemporaryDirectory()
   }
 
-  @Test("a missing bus is reported, and the connection retried")
+  @Test("a missing D-Bus bus is reported, and the connection is retried")
   func absent() throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -62,7 +62,7 @@ struct ModemManagerSourceTests {
     try source.start()
     try loop.runUntilIdle()
     expect(log.lost.isEmpty)
-    // The connection is established, and nothing was reported.
+    // The connection is established; nothing has been reported yet.
     close(accept(listener, nil, nil))
     if isStopped {
       source.stop()

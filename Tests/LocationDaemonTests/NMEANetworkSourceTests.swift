@@ -13,16 +13,16 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-/// NMEA 0183 through real sockets of this machine's loopback.
+/// NMEA 0183 from network senders, through real sockets on the loopback interface.
 struct NMEANetworkSourceTests {
-  /// The port it listens on; nil while it does not listen.
+  /// The port that the source listens on; nil while it does not listen.
   private func listeningPort(_ source: SourceRig) -> Int? { (source.line as? NMEANetworkLine)?.port }
 
-  /// A sender.
+  /// A sender of NMEA in the network.
   private final class Sender {
     let descriptor: Int32
 
-    /// - Parameter from: its loopback address.
+    /// - Parameter from: the sender's address, in 127.0.0.0/8.
     init(_ type: __socket_type, to port: Int, from: UInt32 = 0x7F00_0001) throws {
       descriptor = socket(AF_INET, Int32(type.rawValue) | O_NONBLOCK, 0)
       func with(_ address: UInt32, _ port: Int, _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
@@ -72,7 +72,7 @@ struct NMEANetworkSourceTests {
     return try SourceRig(loop, session, line: line) { log.append($0) }
   }
 
-  @Test("A TCP server that sends NMEA is read, and reconnected after it was down")
+  @Test("a TCP server that sends NMEA is read, and the connection is opened again after the server was down")
   func connects() throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -107,7 +107,7 @@ struct NMEANetworkSourceTests {
     withExtendedLifetime(listener) {}
   }
 
-  @Test("Senders connect; one that is not permitted is closed unread and named, and a thousand of them have no effect")
+  @Test("connections of senders that are not permitted are closed unread, and a thousand of them have no effect")
   func listens() throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -133,7 +133,7 @@ struct NMEANetworkSourceTests {
     source.stop()
   }
 
-  @Test("Datagrams are read, except those of senders that are not permitted, however many")
+  @Test("datagrams of permitted senders are read; those of other senders are discarded and counted")
   func datagrams() throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -153,7 +153,7 @@ struct NMEANetworkSourceTests {
     source.stop()
   }
 
-  @Test("While no fix is needed data is left unread, and discarded when one is needed", arguments: [true, false])
+  @Test("while no fix is needed, data stays unread; it is discarded once fixes are needed", arguments: [true, false])
   func unneeded(isDatagram: Bool) throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -179,7 +179,7 @@ struct NMEANetworkSourceTests {
     source.stop()
   }
 
-  @Test("A multicast group is joined on its interface, and a failure is reported")
+  @Test("a multicast group is joined on the configured interface, and a failure is reported")
   func group() throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -196,7 +196,7 @@ struct NMEANetworkSourceTests {
     joined.stop()
   }
 
-  @Test("An address in use is reported, and opened once it is free")
+  @Test("an address that is in use is reported, and the source listens once the address is free")
   func inUse() throws {
     let loop = try EventLoop()
     let log = SourceLog()
@@ -212,7 +212,7 @@ struct NMEANetworkSourceTests {
     source.stop()
   }
 
-  @Test("A source that is stopped at any moment reports nothing more", arguments: 0..<4)
+  @Test("a source that is stopped at any moment reports nothing more", arguments: 0..<4)
   func stopped(turns: Int) throws {
     let loop = try EventLoop()
     let log = SourceLog()

@@ -17,7 +17,7 @@ struct PositionProtocolTests {
     if case .reply(let bytes) = action { VarlinkReply(parsing: bytes)?.error } else { nil }
   }
 
-  @Test("only its one method is available, and none of the control socket; a line closes the connection")
+  @Test("the positions socket has one method and none of the control socket's; the line protocol closes the connection")
   func methods() {
     let method = "io.fleet-locationd.Positions.MonitorPositions"
     expectEqual(call(method, #","more":true"#), .ask(.monitorPositions, .varlink))
@@ -34,7 +34,7 @@ struct PositionProtocolTests {
     expectEqual(error(control), "org.varlink.service.InterfaceNotFound")
   }
 
-  @Test("the first reply has no position, and each of the others has one")
+  @Test("the first reply has no position, and each later reply has one")
   func replies() {
     let first = ControlProtocol.encode(.monitoringPositions, as: .varlink, in: PositionProtocol.interface) ?? []
     expectEqual(String(decoding: first, as: UTF8.self), #"{"continues":true,"parameters":{}}"#)
@@ -45,7 +45,7 @@ struct PositionProtocolTests {
     )
   }
 
-  @Test("the file declares the method, its replies and the errors, each with a comment")
+  @Test("the interface file declares the method, its replies and the errors, each with a comment")
   func declared() throws {
     let file = InterfaceFile(PositionProtocol.interface) { PositionProtocol.action(for: .varlink($0)) }
     expect(file.text.contains("\ninterface \(PositionProtocol.interface)\n"))

@@ -26,10 +26,10 @@ struct ReplaySourceTests {
     }
   }
 
-  @Test("a recording that is read in portions over time has the same fixes as one that is read at once")
+  @Test("a recording that is read in portions loses no fix and no field at their boundaries")
   func portions() throws {
-    // An epoch has 204 bytes: with the first line before them, the first portion of 4096 ends within the last
-    // sentence of an epoch.
+    // An epoch has 204 bytes. Because of the first line, the first portion of 4096 bytes ends within the last sentence
+    // of an epoch.
     let epochs = (0..<100).map { second in
       let time = "08\(second < 60 ? "30" : "31")\(second % 60 < 10 ? "0" : "")\(second % 60).000"
       let position = "5230.0000,N,01324.0000,E"
@@ -42,7 +42,7 @@ struct ReplaySourceTests {
     let loop = try EventLoop()
     var fixes: [Fix] = []
     var isAtEnd = false
-    // Some 250 ms pass between two portions.
+    // About 250 ms pass between two portions.
     let source = try source(loop, path, pace: 100) { report in
       switch report {
       case .fix(let fix): fixes.append(fix)
@@ -56,7 +56,7 @@ struct ReplaySourceTests {
     expect(fixes.allSatisfy { $0.hdop == 1.5 && $0.speed != nil && $0.altitude == 437.9 })
   }
 
-  @Test("a recording without end and without a position does not block the loop")
+  @Test("an endless recording without positions does not block the event loop")
   func endless() throws {
     let loop = try EventLoop()
     let source = try source(loop, "/dev/zero", pace: 1) { _ in }

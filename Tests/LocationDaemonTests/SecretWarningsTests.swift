@@ -9,7 +9,7 @@ import Testing
 
 struct SecretWarningsTests {
   @Test(
-    "quotes and the header's name are reported, and the secret is not shown",
+    "a warning says that a secret has quotes or the header's name, and does not show the secret",
     arguments: [
       ("\"Bearer s3cret\"", "is in quotes"), ("'s3cret'", "is in quotes"),
       ("Authorization: Bearer s3cret", "begins with the name of the header"),

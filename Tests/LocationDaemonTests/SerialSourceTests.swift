@@ -12,20 +12,20 @@ import Timekeeping
 @testable import LocationDaemon
 
 struct SerialSourceTests {
-  /// A receiver with a baud rate: at any other its sentences arrive as garbage. A pseudo-terminal has no baud rate
-  /// itself, but this end can read the setting of the other.
+  /// A receiver with a baud rate: at any other rate, its sentences arrive as garbage. A pseudo-terminal does not use a
+  /// baud rate, but the receiver can read the rate that the daemon has set.
   private final class Receiver {
     private let descriptor: Int32
-    private let speed: speed_t
+    private let rate: speed_t
     private let loop: EventLoop
     private var timer: LoopTimer?
-    private(set) var speedsSeen: [speed_t] = []
+    private(set) var ratesSeen: [speed_t] = []
     private var count = 0
     let path: String
     private let link: String?
 
-    /// - Parameter link: a path that leads to the line, such as udev creates; nil for none.
-    init(_ loop: EventLoop, speed: Int32, link: String? = nil) throws {
+    /// - Parameter link: the path of a symbolic link to the line, as udev creates one; nil: no link.
+    init(_ loop: EventLoop, rate: Int32, link: String? = nil) throws {
       var name = [CChar](repeating: 0, count: 128)
       descriptor = fleet_pty_open(&name, name.count)
       try #require(descriptor >= 0)
@@ -33,7 +33,7 @@ struct SerialSourceTests {
       path = link ?? line
       self.link = link
       if let link { try #require(symlink(line, link) == 0) }
-      self.speed = speed_t(speed)
+      self.rate = speed_t(rate)
       self.loop = loop
       timer = try loop.makeTimer { [unowned self] in send() }
       timer?.arm(at: loop.now.boot + .milliseconds(20))
@@ -49,14 +49,14 @@ struct SerialSourceTests {
       var line = termios()
       tcgetattr(descriptor, &line)
       let current = cfgetospeed(&line)
-      if speedsSeen.last != current { speedsSeen.append(current) }
-      // Each epoch has its own time: the next one ends the previous one.
+      if ratesSeen.last != current { ratesSeen.append(current) }
+      // Each epoch has its own time, so the next epoch ends the previous one.
       let time = String(100_000 + count / 60 * 100 + count % 60).dropFirst()
       count += 1
       let body = "GPGLL,4500.0,N,00100.0,E,08\(time.suffix(4)),A,A"
       let sum = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
       var bytes = Array("$\(body)*\(sum.count < 2 ? "0" : "")\(sum)\r\n".utf8)
-      if current != speed { bytes = bytes.map { $0 &* 7 ^ 0x5A } }
+      if current != rate { bytes = bytes.map { $0 &* 7 ^ 0x5A } }
       _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       timer?.arm(at: loop.now.boot + .milliseconds(20))
     }
@@ -74,10 +74,10 @@ struct SerialSourceTests {
   }
 
   @Test(
-    "the speed is detected and reported", arguments: [B9600, B38400, B57600])
-  func autobaud(speed: Int32) throws {
+    "the baud rate is detected and reported", arguments: [B9600, B38400, B57600])
+  func autobaud(rate: Int32) throws {
     let loop = try EventLoop()
-    let receiver = try Receiver(loop, speed: speed)
+    let receiver = try Receiver(loop, rate: rate)
     var reading: [String] = []
     var fixes = 0
     let probe = BaudProbe(dwell: .milliseconds(250))
@@ -92,14 +92,14 @@ struct SerialSourceTests {
     }
     try source.start()
     expect(try loop.runs { !reading.isEmpty && fixes > 0 })
-    let name = speed == B9600 ? "9600" : speed == B38400 ? "38400" : "57600"
+    let name = rate == B9600 ? "9600" : rate == B38400 ? "38400" : "57600"
     expectEqual(reading, ["\(receiver.path) at \(name) baud, detected"])
-    expectEqual(receiver.speedsSeen.last, speed_t(speed))
+    expectEqual(receiver.ratesSeen.last, speed_t(rate))
     source.stop()
   }
 
   @Test(
-    "a receiver that is plugged in again is read at the detected speed; the speed of another one is detected again"
+    "a receiver that is plugged in again is read at the detected baud rate; that of another receiver is detected"
   )
   func replug() throws {
     let loop = try EventLoop()
@@ -118,16 +118,16 @@ struct SerialSourceTests {
       }
     }
     try source.start()
-    // No device; then a receiver at 38,400 baud, the same again, and another.
+    // No device at the start, then a receiver at 38,400 baud, the same receiver again, and another receiver.
     expect(try loop.runs { lost.count == 1 })
-    for (index, (speed, seen)) in [
+    for (index, (rate, seen)) in [
       (B38400, [B9600, B4800, B38400]), (B38400, [B38400]), (B57600, [B38400, B9600, B4800, B115200, B57600]),
     ].enumerated() {
-      var receiver: Receiver? = try Receiver(loop, speed: speed, link: link)
+      var receiver: Receiver? = try Receiver(loop, rate: rate, link: link)
       fixes = 0
       expect(try loop.runs { reading.count == index + 1 && fixes > 0 })
-      let speeds = receiver?.speedsSeen.drop { $0 == speed_t(B0) || !seen.map { speed_t($0) }.contains($0) }
-      expectEqual(speeds.map { Array($0.suffix(seen.count)) }, seen.map { speed_t($0) })
+      let rates = receiver?.ratesSeen.drop { $0 == speed_t(B0) || !seen.map { speed_t($0) }.contains($0) }
+      expectEqual(rates.map { Array($0.suffix(seen.count)) }, seen.map { speed_t($0) })
       receiver = nil
       expect(try loop.runs { lost.count >= index + 2 })
     }

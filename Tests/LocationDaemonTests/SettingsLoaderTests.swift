@@ -48,7 +48,7 @@ struct SettingsLoaderTests {
         variable: { $0 == "STATE_DIRECTORY" ? directory : nil }, hostname: { nil }))
   }
 
-  /// The outcome of a start with these settings.
+  /// The outcome of a start of the daemon.
   private enum Start {
     case use(SettingsFile, mistake: String?)
     case waiting(String)
@@ -60,7 +60,7 @@ struct SettingsLoaderTests {
     var missing: String? { if case .waiting(let message) = self { message } else { nil } }
   }
 
-  /// Starts until the settings are used, waited for or refused.
+  /// Runs the start until settings are used, awaited or rejected.
   private func start(_ loader: SettingsLoader) throws -> Start {
     var used: SettingsFile?
     func prepare(_ file: SettingsFile) throws(DaemonError) -> SettingsOutcome {
@@ -86,7 +86,7 @@ struct SettingsLoaderTests {
   private func message(_ loader: SettingsLoader) throws -> String? { try start(loader).failure }
 
   @Test(
-    "the stored settings replace a file with a mistake, which is reported with its position; a valid file is used")
+    "if the settings file has a mistake, the mistake is reported with its position, and the stored settings are used")
   func standsIn() throws {
     let before = loader(Self.good)
     let first = try start(before)
@@ -103,7 +103,7 @@ struct SettingsLoaderTests {
     expect(try !String(contentsOfFile: keptPath, encoding: .utf8).contains("s3cret"))
   }
 
-  @Test("unchanged settings are not written again")
+  @Test("unchanged settings are not stored again")
   func keptOnce() throws {
     let loader = loader(Self.good)
     let file = try loader.load()
@@ -114,7 +114,7 @@ struct SettingsLoaderTests {
   }
 
   @Test(
-    "without stored settings, or with damaged ones or those of another vehicle: the mistake, and why they are not used")
+    "stored settings that are missing, damaged or of another vehicle are not used, and the message has both reasons")
   func refused() throws {
     let broken = loader(Self.good + Self.mistake)
     let mistake =
@@ -132,7 +132,7 @@ struct SettingsLoaderTests {
   }
 
   @Test(
-    "stored settings that are a FIFO, a directory, a link or an empty file are reported as such",
+    "the message names a FIFO, directory, link or empty file in place of the stored settings",
     arguments: ["FIFO", "directory", "symbolic link", ""])
   func noFile(kind: String) throws {
     switch kind {
@@ -147,13 +147,13 @@ struct SettingsLoaderTests {
       message(loader(Self.good + Self.mistake))?.hasSuffix(
         "\nThe kept settings cannot be read: \(keptPath) \(what); remove it, and the next settings that work are stored there"
       ), true)
-    // They do not prevent a start with valid settings, and are replaced.
+    // None of these prevents a start with valid settings, and all but a directory are replaced.
     let good = loader(Self.good)
     expectNil(try message(good))
     expectEqual((good.store(try good.load().keptText) == nil), (kind != "directory"))
   }
 
-  @Test("a missing secret is reported as missing, whether the file or the stored settings name it")
+  @Test("a start waits for a missing secret, even if the settings file has a mistake and the stored settings are used")
   func absence() throws {
     let before = loader(Self.good)
     expectNil(before.store(try before.load().keptText))
@@ -163,7 +163,7 @@ struct SettingsLoaderTests {
       expectEqual(missing?.contains(secret), true)
       expectEqual(missing?.contains("interval"), text.contains("interval"))
     }
-    // Written, but its mode is not set yet.
+    // The secret is written, but its mode is not set yet.
     try Data("Bearer s3cret".utf8).write(to: URL(fileURLWithPath: secret))
     expect(try start(loader(Self.good)).missing != nil)
     expect(try message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18"))) != nil)
@@ -177,7 +177,7 @@ struct SettingsLoaderTests {
     expectEqual(loader.store(file.keptText)?.contains("\(keptPath) cannot be written: "), true)
   }
 
-  // MARK: - The confirmation
+  // MARK: - Settings to confirm
 
   private func loader(_ text: String, marker: Result<String, ConfigurationEnvironment.FileProblem>) -> SettingsLoader {
     let bytes = Array(text.replacing("SECRET", with: secret).utf8)
@@ -191,7 +191,7 @@ struct SettingsLoaderTests {
         hostname: { nil }))
   }
 
-  @Test("the file beside the settings requests a confirmation, whatever it contains; its contents may set the time")
+  @Test("a file beside the settings with the suffix .confirm requests a confirmation, and may contain the time limit")
   func marker() {
     for (marker, minutes) in [
       (.failure(.missing), nil), (.failure(.denied), 10), (.failure(.directory), 10), (.success(""), 10),
@@ -206,7 +206,7 @@ struct SettingsLoaderTests {
     expectEqual(found.warning?.hasPrefix("/etc/f/f.toml.confirm: "), true)
   }
 
-  @Test("the stored settings have the same parts as the files, also where an earlier release does not know a key")
+  @Test("stored settings compare equal to the files that they came from, even with a key that earlier releases lack")
   func parts() throws {
     let loader = loader(Self.good + "\n[reporting]\ncompact_updates = \"off\"\n")
     let configuration = try Daemon.Configuration(try loader.load())
@@ -216,7 +216,7 @@ struct SettingsLoaderTests {
     expect(configuration.parts.credentials.count == 4 && configuration.parts.all.count == 32)
   }
 
-  @Test("the compared parts are: the destination with every proxy, the sources with the filter, the provider")
+  @Test("changed settings are attributed to destination and proxies, sources and filter, or the token provider")
   func comparedParts() throws {
     func parts(_ change: (String) -> String) throws -> SettingsParts {
       try Daemon.Configuration(try loader(change(Self.good)).load()).parts
@@ -239,7 +239,7 @@ struct SettingsLoaderTests {
       change("[token]", "[token]\nproxy = \"http://10.0.0.1:3128\""), ["destination", "token"])
   }
 
-  @Test("a changed credential is detected, and its value cannot be derived from the stored data")
+  @Test("a changed credential is detected by a digest, which is stored with the settings")
   func changedCredential() throws {
     let loader = loader(Self.good)
     let before = try Daemon.Configuration(try loader.load())

@@ -12,7 +12,7 @@ import Timekeeping
 @testable import Daemon
 @testable import LocationDaemon
 
-/// A daemon with one source, whose line is on the test's loop: the reports of the source.
+/// A daemon with one source, whose line is on the test's event loop; passes on the source's reports.
 final class SourceRig: LineOwner {
   private struct Settings: SourceIdentity, Equatable {}
 
@@ -29,10 +29,10 @@ final class SourceRig: LineOwner {
   private var timer: LoopTimer?
   private var pending: [Pending] = []
   private var isStepping = false
-  /// How many times the daemon was called.
+  /// The number of calls of the daemon.
   private(set) var calls = 0
 
-  /// - Parameter line: creates the line; nil for a source without one.
+  /// - Parameter line: creates the line; returns nil for a source without one.
   init(
     _ loop: EventLoop, _ session: any SourceSession, line: (LineHandlers) throws -> (any SourceLine)?,
     report: @escaping (SourceReport) -> Void
@@ -57,7 +57,7 @@ final class SourceRig: LineOwner {
     return daemon.admit(address, to: id, at: loop.now.boot)
   }
 
-  /// Starts to open it.
+  /// Adds the source to the daemon, which opens it.
   func start() throws {
     timer = try loop.makeTimer { [weak self] in self?.pass(.deadline) }
     let configured = SourceSelector.ConfiguredSource(id: 1, label: "source", silenceTimeout: .seconds(10))
@@ -65,14 +65,14 @@ final class SourceRig: LineOwner {
     session = nil
   }
 
-  /// As new settings without it would.
+  /// Removes the source, as new settings without it would.
   func stop() {
     pass(.sources([]))
     timer?.close()
     timer = nil
   }
 
-  /// When its session has to handle `deadline`.
+  /// When the source's session must handle `deadline`.
   var nextDeadline: BootInstant? { daemon.run?.sources.nextDeadline }
 
   var lineStatistics: LineStatistics? { daemon.run?.lines.first?.statistics }

@@ -16,11 +16,11 @@ import SystemCalls
 @testable import BacklogStore
 @testable import LocationDaemon
 
-/// `StoreAgent` and the performer on a real loop, with real files.
+/// `StoreAgent` and `StorePerformer` on a real event loop, with real files.
 final class StorePerformerTests {
   private let loop: EventLoop
   private let temporary: TemporaryDirectory
-  /// The path of the store, which is not created yet.
+  /// The path of the store's directory, which does not exist yet.
   private let directory: String
   private let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
   private let other = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-2")
@@ -70,7 +70,7 @@ final class StorePerformerTests {
     }
   }
 
-  /// The reports as text, without variable numbers.
+  /// The reports as text, without numbers that vary.
   private var reported: [String] {
     reports.map { input in
       switch input {
@@ -87,15 +87,15 @@ final class StorePerformerTests {
     }
   }
 
-  /// The contents of the file, once it is closed.
-  private func held(by vehicle: FleetEngineVehicle? = nil, in directory: String? = nil) throws -> [Int64] {
+  /// The positions of a vehicle in the file, which must be closed.
+  private func stored(for vehicle: FleetEngineVehicle? = nil, in directory: String? = nil) throws -> [Int64] {
     let (store, setAside) = try BacklogStore.open(directory: directory ?? self.directory, maxSize: 4_000_000)
     expectNil(setAside)
     return try store.content(of: vehicle ?? truck).records.map { $0.id.milliseconds / 1000 }
   }
 
   @Test(
-    "changes are on disk after the commit interval, and are reported at the next start")
+    "changes are on disk after the commit interval, and the positions are restored at the next start")
   func follows() throws {
     var performer: StoreDriver? = try performer()
     performer?.start()
@@ -107,7 +107,7 @@ final class StorePerformerTests {
     remove([2, 3], from: try #require(performer))
     performer?.close()
     performer = nil
-    try expectEqual(held(), [1] + Array(4...50))
+    try expectEqual(stored(), [1] + Array(4...50))
     reports = []
     let next = try self.performer()
     next.start()
@@ -115,7 +115,7 @@ final class StorePerformerTests {
     next.close()
   }
 
-  @Test("with an interval of zero a change is on disk before handle returns")
+  @Test("with a commit interval of zero, a change is on disk before handle returns")
   func atOnce() throws {
     let performer = try performer(settings(.zero))
     performer.start()
@@ -148,11 +148,11 @@ final class StorePerformerTests {
     performer.start()
     try add(1...1500, to: performer)
     expect(try loop.runs { self.reports.count > 2 })
-    // A slow machine writes in between, and needs space more than once.
+    // A slow machine writes several times, and each write may need space.
     expect(reported.prefix(2) == ["restored []", "healthy"] && Set(reported.dropFirst(2)) == ["others dropped"])
     performer.close()
-    try expectEqual(held(), Array(1...1500))
-    let left = try held(by: other)
+    try expectEqual(stored(), Array(1...1500))
+    let left = try stored(for: other)
     expectEqual(left.last, count - 1)
     expect(left.count < Int(count) && left.count > Int(count) - 4500)
   }
@@ -166,18 +166,18 @@ final class StorePerformerTests {
     try add(1...3, to: performer)
     remove([2], from: performer)
     try FileManager.default.removeItem(atPath: directory)
-    // As for a reload, which does not wait for the retry.
+    // A reload also starts the store at once, without waiting for the retry.
     performer.start()
     expectEqual(reported, ["memory only", "restored [1, 3]", "healthy"])
     performer.close()
-    try expectEqual(held(), [1, 3])
+    try expectEqual(stored(), [1, 3])
   }
 
-  @Test("a file that is found damaged is renamed, and the new one has everything that is in memory")
+  @Test("a file that is found damaged is renamed, and all positions in memory are written to a new one")
   func damagedInUse() throws {
     let performer = try performer()
     performer.start()
-    // More than the connection caches in memory.
+    // These are more than SQLite caches in memory.
     try add(1...9000, to: performer)
     expect(try loop.runs { (performer.bytes ?? 0) > 350_000 })
     for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
@@ -191,12 +191,12 @@ final class StorePerformerTests {
     expect(try loop.runs { reported.contains("set aside backlog.sqlite.corrupt-1") })
     expect(reported.filter { $0 == "memory only" }.isEmpty)
     performer.close()
-    try expectEqual(held(), memory.records.map { $0.id.milliseconds / 1000 })
-    try expectEqual(held().count, 8960)
+    try expectEqual(stored(), memory.records.map { $0.id.milliseconds / 1000 })
+    try expectEqual(stored().count, 8960)
   }
 
   @Test(
-    "a file or log that another program has overwritten is detected at the next commit, and nothing is lost",
+    "if another program has overwritten the file or its log, the next commit detects that, and no position is lost",
     arguments: ["file", "log", "both", "pages", "truncated"])
   func damagedInUse(what: String) throws {
     let performer = try performer()
@@ -222,10 +222,10 @@ final class StorePerformerTests {
     expect(try loop.runs { !self.reports.isEmpty })
     expectEqual(reported, ["set aside backlog.sqlite.corrupt-1"])
     performer.close()
-    try expectEqual(held(), Array(1...51))
+    try expectEqual(stored(), Array(1...51))
   }
 
-  @Test("a file that was only touched, or has other permissions, stays in use")
+  @Test("a file with another modification time or other permissions stays in use")
   func touched() throws {
     let performer = try performer()
     performer.start()
@@ -241,11 +241,11 @@ final class StorePerformerTests {
     expect(try loop.runs { self.onDisk("backlog.sqlite-wal") > before })
     expectEqual(reported, [])
     performer.close()
-    try expectEqual(held(), Array(1...51))
+    try expectEqual(stored(), Array(1...51))
   }
 
   @Test(
-    "a deleted or replaced file, log or directory is detected at the next commit, and rewritten",
+    "if the file, its log or the directory was deleted or replaced, the next commit writes all positions again",
     arguments: ["file", "log", "directory", "another file"])
   func deletedInUse(what: String) throws {
     let performer = try performer()
@@ -277,17 +277,17 @@ final class StorePerformerTests {
       expectEqual(reported, ["replaced in its directory", "restored \(Array((what == "another file" ? 0 : 1)...51))"])
     }
     performer.close()
-    try expectEqual(held(), Array((what == "another file" ? 0 : 1)...51))
+    try expectEqual(stored(), Array((what == "another file" ? 0 : 1)...51))
   }
 
-  @Test("a file that is deleted after the last commit is rewritten at the end")
+  @Test("a file that is deleted after the last commit is written again when the store is closed")
   func deletedBeforeEnd() throws {
     let performer = try performer(settings(.zero))
     performer.start()
     try add(1...3, to: performer)
     try FileManager.default.removeItem(atPath: directory)
     performer.close()
-    try expectEqual(held(), [1, 2, 3])
+    try expectEqual(stored(), [1, 2, 3])
   }
 
   private func onDisk(_ name: String) -> Int {
@@ -295,7 +295,7 @@ final class StorePerformerTests {
     return attributes?[.size] as? Int ?? 0
   }
 
-  @Test("an invalid row is counted as dropped, and deleted")
+  @Test("an invalid row is reported as damaged, and deleted")
   func damagedRow() throws {
     do {
       let (store, _) = try BacklogStore.open(directory: directory, maxSize: 4_000_000)
@@ -318,7 +318,7 @@ final class StorePerformerTests {
     next.close()
   }
 
-  @Test("another vehicle gets its own positions, and those of the first stay until it is configured again")
+  @Test("another vehicle gets its own positions, and the first one's stay in the file until it is configured again")
   func otherVehicle() throws {
     let performer = try performer(settings(.seconds(60)))
     performer.start()
@@ -336,10 +336,10 @@ final class StorePerformerTests {
     performer.start()
     expectEqual(reported, ["restored [2, 3]"])
     performer.close()
-    try expectEqual(held(by: other), [7])
+    try expectEqual(stored(for: other), [7])
   }
 
-  @Test("a new directory gets everything that is in memory")
+  @Test("all positions in memory are written to a new directory")
   func otherDirectory() throws {
     let performer = try performer(settings(.seconds(60)))
     performer.start()
@@ -348,10 +348,10 @@ final class StorePerformerTests {
     performer.configure(settings(.seconds(60), in: elsewhere), vehicle: truck)
     performer.start()
     performer.close()
-    try expectEqual(held(in: elsewhere), [1, 2, 3])
+    try expectEqual(stored(in: elsewhere), [1, 2, 3])
   }
 
-  @Test("without a directory it reports that, and does nothing else")
+  @Test("without a directory, the store reports that it is off, and does nothing else")
   func off() throws {
     var settings = settings()
     settings.directory = nil
@@ -364,7 +364,7 @@ final class StorePerformerTests {
   }
 }
 
-/// Passes the agent its inputs, and the outcomes of its operations, as `Daemon` does.
+/// Passes the agent its inputs and the outcomes of its operations, as `Daemon` does.
 private final class StoreDriver {
   private let performer = StorePerformer()
   private let loop: EventLoop

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LocationDaemon
 
-/// The token that a run caches for the next one, through the agent, the settings and a real file.
+/// The token that a run caches for the next run, with the agent, the settings and a real file.
 struct TokenCacheTests {
   private let directory: TemporaryDirectory
 
@@ -17,7 +17,7 @@ struct TokenCacheTests {
   }
 
   /// A run that needs a token.
-  /// - Returns: whether it requests one, and why it does not use the cached one.
+  /// - Returns: whether it requests a new token, and why it does not use the cached one.
   private func run(_ settings: VehicleAgent.Configuration, at second: Double) throws -> (asks: Bool, why: String?) {
     var configuration = settings
     configuration.tokenKey = StoredToken.Key(settings.context, settings.tokenProvider, directory: directory.path)
@@ -28,7 +28,7 @@ struct TokenCacheTests {
     if let text = try cache.read() { effects += fixture.handle(.tokenFound(text), at: second) }
     effects += try fixture.drive(to: second)
     let asks = effects.contains { if case .fetchToken = $0 { true } else { false } }
-    // It is valid for either service: the key under which it is cached decides.
+    // This token would be valid for either service: only the key under which it is cached distinguishes them.
     if asks { effects += fixture.handle(.tokenEnded(id: 1, fixture.token()), at: second + 0.5) }
     var why: String?
     for effect in effects {
@@ -43,7 +43,7 @@ struct TokenCacheTests {
   }
 
   @Test(
-    "a vehicle whose ID exists in both services has a token for each: a cached one is used only for its own service")
+    "a cached token is used only for its own service, even if the vehicle ID exists in both services")
   func services() throws {
     let deliveries = try AgentFixture.configuration()
     let trips = try AgentFixture.tripsConfiguration()

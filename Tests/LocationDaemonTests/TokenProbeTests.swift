@@ -44,7 +44,7 @@ struct TokenProbeTests {
     return try #require(slot.response)
   }
 
-  /// {"alg":"none"} and {"authorization":{"tripid":"trip-9"},"iat":…,"exp":…}.
+  /// An unsigned token: {"alg":"none"} and {"authorization":{"tripid":"trip-9"},"iat":…,"exp":…}.
   private func token(at now: Int64) -> String {
     let claims = #"{"authorization":{"tripid":"trip-9"},"iat":\#(now),"exp":\#(now + 3600)}"#
     return [#"{"alg":"none"}"#, claims].map {
@@ -54,7 +54,7 @@ struct TokenProbeTests {
 
   private var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
-  @Test("a command is run for a trip's token, and the result and all problems are reported")
+  @Test("a token command is run for a trip's token, and the token and all its problems are reported")
   func command() throws {
     let response = try directory.write(#"{"token":"\#(token(at: now))"}"#, to: "response")
     let result = try ask(
@@ -65,7 +65,7 @@ struct TokenProbeTests {
       result.inspection?.problems.map(\.kind), [.unsigned, .keyIDMissing, .signatureMissing, .audience, .account])
   }
 
-  @Test("a token that the daemon would reject is inspected nevertheless")
+  @Test("a token that the daemon would reject is inspected all the same")
   func refused() throws {
     let file = try directory.write(token(at: now - 7200), to: "token")
     let result = try ask("provider = \"file\"\nfile = \"\(file)\"", for: .deliveryVehicle("truck-17"))

@@ -37,7 +37,7 @@ struct VehicleLockTests {
     return directory
   }
 
-  @Test("the second process gets the process ID of the first, and can lock the vehicle once the first has ended")
+  @Test("a second process gets the process ID of the first, and can lock the vehicle once the first has ended")
   func second() throws {
     let directory = try Self.directory()
     let settings = try Self.settings()
@@ -54,7 +54,7 @@ struct VehicleLockTests {
     expectNil(second.attempt(settings).holder)
   }
 
-  @Test("the name of a lock reveals nothing about the vehicle, and no other user can list it")
+  @Test("neither the name nor the content of a lock file reveals the vehicle")
   func name() throws {
     let directory = try Self.directory()
     let lock = VehicleLock(directory: directory("locks"))
@@ -68,7 +68,7 @@ struct VehicleLockTests {
   }
 
   @Test(
-    "another vehicle, provider, service or endpoint has another lock",
+    "each vehicle ID, provider, service and endpoint has its own lock",
     arguments: [
       try? settings(vehicle: "truck-18"), try? settings(provider: "other"), try? settings(service: "trips"),
       try? settings(endpoint: "http://127.0.0.1:8080"),
@@ -81,7 +81,7 @@ struct VehicleLockTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("the lock changes with the settings, once they are applied")
+  @Test("the lock changes only when new settings are applied")
   func moves() throws {
     let directory = try Self.directory()
     let (first, second) = (VehicleLock(directory: directory("locks")), VehicleLock(directory: directory("locks")))
@@ -96,7 +96,7 @@ struct VehicleLockTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("a directory that others can open, or a file in its place, is not used for locks, and is reported once")
+  @Test("a lock directory that is missing, open to others or a file is not used, and is reported once")
   func unusable() throws {
     let directory = try Self.directory()
     let settings = try Self.settings()

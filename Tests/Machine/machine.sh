@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A whole Debian 12 machine in qemu: its own kernel, systemd, udev, USB, clock and disk, with KVM or without.
-#   machine.sh create                 makes the image out of Debian packages, if the cache does not have it
 #   machine.sh create                 creates the image from Debian packages, unless it is in the cache
 #   machine.sh run COMMAND...         runs a command in it, as root
 #   machine.sh copy FILE PATH         copies a file into it
@@ -142,10 +141,10 @@ boot() {
   mkdir -p "$run"
   local disk=${MACHINE_DISK:-$run/disk.qcow2} accelerator=tcg cpu=max
   [ "$arch" = amd64 ] || cpu=cortex-a72
-  # With /dev/kvm but without the flag in the processor, a stock kernel cannot run.
+  # A stock kernel cannot run with /dev/kvm if the processor lacks the flag.
   [ "$arch" = amd64 ] && [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accelerator=kvm cpu=host
   [ -e "$disk" ] || qemu-img create -q -f qcow2 -b "$cache/base.ext4" -F raw "$disk"
-  # In its own session, so that input at the test's terminal does not reach it.
+  # qemu runs in its own session, so that input at the test's terminal does not reach it.
   setsid "${qemu[@]}" -accel "$accelerator" -name fleet-machine -cpu "$cpu" -m 1024 -smp 2 \
     -display none -kernel "$cache/vmlinuz" -initrd "$cache/initrd" \
     -append "console=$console root=/dev/vda rw quiet systemd.show_status=0 random.trust_cpu=on" \
@@ -184,7 +183,7 @@ qmp() {
 }
 
 plug() {
-  # The same receiver in the same port, whatever happened meanwhile; the port may not be free yet.
+  # The same receiver in the same port, also after a reset; the port may not be free yet.
   local tries=0
   until (qmp '{"execute":"device_add","arguments":{"driver":"usb-serial","chardev":"gps","id":"gps0",
     "serial":"GNSS0001","bus":"usb.0","port":"1","always-plugged":true}}') 2>>"$run/receiver.log"; do
@@ -192,7 +191,7 @@ plug() {
     [ $tries -lt 50 ] || die "the receiver cannot be plugged in: $(tail -1 "$run/receiver.log")"
     sleep 0.1
   done
-  # Output of the machine to the receiver is read too, because qemu blocks when its buffer is full.
+  # What the machine sends to the receiver is read as well, because qemu blocks when its buffer is full.
   { "$bin/fleet-locationctl" simulate --format nmea --pace 1 --loop "$route" | socat - "UNIX-CONNECT:$run/gps.sock"; } \
     </dev/null >>"$run/receiver.heard" 2>>"$run/receiver.log" &
   echo $! >"$run/receiver"

@@ -9,7 +9,7 @@ import Timekeeping
 
 @testable import MessageBus
 
-/// Without systemd; the real one is tested in Tests/Systemd.
+/// Calls without a systemd that responds; Tests/Systemd has the tests with systemd.
 final class MessageBusTests {
   private let directory: TemporaryDirectory
   private var path: String { directory("bus") }
@@ -21,7 +21,7 @@ final class MessageBusTests {
 
   deinit { close(listener) }
 
-  /// Accepts connections, as far as the kernel does it for a program that never calls accept.
+  /// Listens without calling accept: clients can connect, but get no response.
   private func listen() throws {
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
     var address = sockaddr_un()
@@ -67,7 +67,7 @@ final class MessageBusTests {
     }
   }
 
-  @Test("an unusable address is reported, and the next one is tried")
+  @Test("an unusable address is reported, and the next address is tried")
   func unusable() {
     expectEqual(error([.bus("tcp:port=none")])?.code, .failed)
     expectEqual(error([.bus("tcp:port=none"), .bus("unix:path=\(path)")])?.code, .absent)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageBus
 
-/// The transient unit has the service's permissions.
+/// The properties that a transient unit copies from the service, so that it has the same permissions.
 struct ServicePropertiesTests {
   private static let unit = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "systemd/fleet-locationd.service")
@@ -39,7 +39,7 @@ struct ServicePropertiesTests {
   }
 
   @Test(
-    "credentials, environment, user and directories are copied; how the service starts, and what its end removes, are not"
+    "credentials, environment, user and directories are copied; properties of start, supervision and cleanup are not"
   )
   func values() {
     for name in [

@@ -15,7 +15,7 @@ struct TransientServiceTests {
     expectEqual(service.writtenArguments, ["a", "", "$$HOME", "a$${B}$$", "$$$$"])
   }
 
-  @Test("the name of a unit identifies its owner", arguments: [0, 1, 0xC0FFEE, UInt64.max])
+  @Test("the name of a transient unit has the ID of the process that made it", arguments: [0, 1, 0xC0FFEE, UInt64.max])
   func name(key: UInt64) {
     let name = TransientService.name(of: "fleet-locationd", process: 123, key: key)
     expectEqual(TransientService.process(of: name, program: "fleet-locationd"), 123)
@@ -23,7 +23,7 @@ struct TransientServiceTests {
   }
 
   @Test(
-    "a unit with another kind of name is not mistaken for one of ours",
+    "no process ID is read from the names of other units",
     arguments: [
       "fleet-locationd.service", "fleet-locationd-2.service", "fleet-locationd-van-0000000000000001.service",
       "fleet-locationd-12-1.service", "fleet-locationd-12-0000000000000001.timer",

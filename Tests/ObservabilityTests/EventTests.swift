@@ -17,7 +17,7 @@ struct EventTests {
     expectEqual(Set(Event.Kind.allCases.map(\.messageID)).count, Event.Kind.allCases.count)
   }
 
-  @Test("every kind has a sample, and no message or field contains a line break")
+  @Test("every kind of event has a sample, and no message or field contains a line break")
   func samples() throws {
     let samples = try EventSamples.all()
     expectEqual(Set(samples.map(\.kind)), Set(Event.Kind.allCases))

@@ -26,7 +26,7 @@ struct MetricTableTests {
     expectEqual(MetricTable.all.count { $0.name == metric.name }, 1)
   }
 
-  /// Without the labels that all metrics have.
+  /// The lines of the metrics, without the labels that all metrics have.
   private func lines(_ fixture: AgentFixture) -> [String] {
     text(MetricReading(fixture.snapshot())).split(separator: "\n").map(String.init)
   }
@@ -93,7 +93,7 @@ struct MetricTableTests {
     expect(!text(MetricReading(snapshot)).contains("traffic_month_bytes"))
   }
 
-  @Test("network senders that are not permitted are counted and named, and a serial line has none")
+  @Test("network senders that are not permitted are counted and named; a serial line has no such counter")
   func refused() throws {
     var statistics = LineStatistics(.network)
     for second in 0..<7 { statistics.refuse(IPAddress(v4: 0x0A00_0001), .notAllowed, at: .boot + .seconds(second)) }
@@ -147,7 +147,7 @@ struct MetricTableTests {
     ] { expect(text.contains(line), "\(line)") }
   }
 
-  @Test("with a clock in 1970, times are those of a better source, and absent before there is one")
+  @Test("with the clock in 1970, times are those of a better source, and are absent before there is one")
   func noClock() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -158,7 +158,7 @@ struct MetricTableTests {
     expectNil(MetricReading(fresh.agent.snapshot(at: lost)).lastFix)
   }
 
-  @Test("label values are escaped, whatever a token command calls its failure")
+  @Test("label values are escaped, even the failure reasons of a token command")
   func escaping() throws {
     var reading = MetricReading(try AgentFixture().snapshot())
     reading.snapshot.statistics.tokenFailures = ["a \"b\" \\ c\nd": 3, "ü": 1]

@@ -95,7 +95,7 @@ struct MultipleSourcesTests {
     expect(line.hasPrefix("No source: 1: /dev/gps0: gone; 2: /dev/gps1 at 9600 baud has ended; "))
   }
 
-  @Test("a single source is named without a number, and one that ends without a position by its name")
+  @Test("a single source is named without a number, even when it ends without an accepted position")
   func alone() throws {
     var fixture = try AgentFixture()
     func words(_ report: SourceReport) -> [String] {

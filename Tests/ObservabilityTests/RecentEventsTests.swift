@@ -7,7 +7,7 @@ import Timekeeping
 @testable import Observability
 
 struct RecentEventsTests {
-  @Test("the last ten events are stored, newest first; repeats are counted, and debug events left out")
+  @Test("the last ten events are stored, newest first; repeats are counted, and debug events are left out")
   func events() {
     var events = RecentEvents()
     for index in 1...12 {

@@ -13,7 +13,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// The status texts about a vehicle's agent in given situations.
+/// The status line and the status report of a vehicle in given situations.
 struct SnapshotTests {
   @Test("the status line has the problem first, then ages, and never coordinates")
   func status() throws {
@@ -35,7 +35,7 @@ struct SnapshotTests {
     expect(!fixture.snapshot(at: 12).statusLine.contains("48."))
   }
 
-  @Test("the status shows a provider that is down, and for how long, while the current token is valid")
+  @Test("the status says that the token provider is down, and for how long, even while the current token is valid")
   func providerDown() throws {
     var fixture = try AgentFixture()
     _ = try fixture.drive(to: 0)
@@ -92,13 +92,13 @@ struct SnapshotTests {
       fixture.agent.snapshot(at: now).statusLine
         .hasSuffix("this machine's clock is 2 h behind, according to Fleet Engine"))
     expectEqual(StatusReport(fixture.agent.snapshot(at: now)).clockOffset, -7209)
-    // NTP sets it.
+    // NTP sets the clock.
     let later = Moment(boot: now.boot + .seconds(1), wall: now.wall + .seconds(7211))
     expect(fixture.agent.handle(.clockStepped(.seconds(7211)), at: later).events.contains(.clockRight))
     expectNil(StatusReport(fixture.agent.snapshot(at: later)).clockOffset)
   }
 
-  @Test("a clock before the build date is not set, as long as its error is not known")
+  @Test("a clock before the build date is reported as not set until its error is known")
   func clockUnset() throws {
     var fixture = try AgentFixture()
     let reset = Timestamp(seconds: 0)
@@ -110,7 +110,7 @@ struct SnapshotTests {
     expect(known.hasSuffix("behind, according to the receiver") && !known.contains("not set"))
   }
 
-  @Test("a pause has its start time, if that was known", arguments: ["2026-12-01T00:00:05Z", nil])
+  @Test("the status has the start time of a pause, if it is known", arguments: ["2026-12-01T00:00:05Z", nil])
   func pause(since: String?) throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.pause(PauseRecord(text: "\(since ?? "unknown")\n")), at: 10)
@@ -121,7 +121,7 @@ struct SnapshotTests {
     expectEqual(report.explanation.reason, "paused")
   }
 
-  @Test("without a network the status shows for how long")
+  @Test("without a network, the status says for how long")
   func noNetwork() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()

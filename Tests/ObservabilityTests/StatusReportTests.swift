@@ -42,7 +42,7 @@ struct StatusReportTests {
 
   private typealias HTTPOutcomeOfSecond = (Int) -> HTTPOutcome
 
-  @Test("it names the vehicle, the last outcome, and when the next update is due")
+  @Test("the report has the vehicle, the last outcome, and when the next update is due")
   func updates() throws {
     var fixture = try AgentFixture()
     expectNil(report(fixture).nextUpdate)
@@ -59,7 +59,7 @@ struct StatusReportTests {
     expectEqual((report.lastMinutes ?? []).reduce(0) { $0 + $1[0] }, fixture.agent.statistics.accepted)
   }
 
-  @Test("it contains the form of updates, and why it is not the compact one")
+  @Test("the report has the form of updates, and the reason if it is not the compact one")
   func updateForm() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...25)
@@ -92,7 +92,7 @@ struct StatusReportTests {
     expectEqual(report(refusing).updateForm?.reason, "the server refuses compact ones (HTTP 415)")
   }
 
-  @Test("right after an update, before a newer fix, the next is due an interval later; parked, at the heartbeat")
+  @Test("right after an update, the next one is due an interval later, or at the heartbeat if the vehicle is parked")
   func expected() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...10)
@@ -115,7 +115,7 @@ struct StatusReportTests {
     expect((report.lastMinutes ?? []).allSatisfy { $0[0] == 0 && $0[1] > 0 })
   }
 
-  @Test("while a request is in flight there is no time for the next one")
+  @Test("while a request is in flight, the report has no time for the next update")
   func inFlight() throws {
     var fixture = try AgentFixture()
     let effects = try fixture.drive(to: 0)
@@ -125,12 +125,12 @@ struct StatusReportTests {
     expectNil(report(fixture).nextUpdate)
   }
 
-  @Test("the track is in metres from the newest position, a point every five seconds, for ten minutes at most")
+  @Test("the track has a point every five seconds of at most ten minutes, in metres from the newest position")
   func track() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)
     let track = try #require(report(fixture).track)
-    // Northward at 14 m/s.
+    // The vehicle drives north at 14 m/s.
     expectEqual(track.points.last, [0, 0])
     expect(track.points.allSatisfy { $0[0] == 0 && $0[1] <= 0 })
     expect(abs(track.points[0][1] + 14 * 60) <= 2)
@@ -152,7 +152,7 @@ struct StatusReportTests {
     expect(!text.contains("11."))
   }
 
-  @Test("a pause deletes the track, and records none until it is over")
+  @Test("a pause deletes the track, and no track is recorded during a pause")
   func pause() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)
@@ -180,7 +180,7 @@ struct StatusReportTests {
     expectNil(report(fixture).sourceTrouble)
   }
 
-  @Test("another vehicle begins without data of the previous one")
+  @Test("after a change of the vehicle, the report has no data of the previous vehicle")
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)

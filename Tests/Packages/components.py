@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# Texts in the static parts that survive stripping.
+# Strings in the statically linked components that survive stripping.
 MARKS = {"swift-runtime": b"Fatal error", "libstdc++-12-dev": b"St9exception", "libtomlplusplus-dev": b"Error while parsing"}
 EXPECTED = {
     "fleet-locationd": {"swift-runtime", "libstdc++-12-dev", "libtomlplusplus-dev"},

@@ -24,7 +24,7 @@ for program in fleet-locationd fleet-engine-emulator; do
   echo '{"compiler": "6.3", "archives": {}, "objects": [], "headers": []}' > "build/linked/$architecture/$program.json"
 done
 
-# Without a maintainer nothing is signed.
+# Without a maintainer, nothing is signed.
 scripts/build-deb.sh bin >/dev/null
 refused "no maintainer" scripts/release.sh KEY "$architecture"
 for wrong in "Fleet team" "fleet@fleet.example.com" "A <a@b> <c@d>" "Fleet/team <fleet@fleet.example.com>"; do

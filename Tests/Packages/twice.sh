@@ -29,7 +29,7 @@ done
 cd "$other"
 find . -type f -exec touch -d '2031-01-01' {} +
 chmod -R go-rwx .
-# Without the packages of debugging symbols, which take most of the time, and are not compared.
+# The packages of debugging symbols, which would take most of the time, are neither built nor compared.
 (umask 077 && TZ=Pacific/Chatham LC_ALL=C.UTF-8 DEB_BUILD_OPTIONS="noautodbgsym parallel=1" scripts/build-deb.sh "$work/bin" >/dev/null)
 status=0
 for file in build/*_"$architecture".deb build/*_"$architecture".spdx.json; do

@@ -26,7 +26,7 @@ struct JournalTests {
     return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
   }
 
-  @Test("Outside the journal an entry is one line with its severity")
+  @Test("Outside the journal, an entry is one line with its severity")
   func readable() {
     let text = lines(
       level: .debug,
@@ -48,13 +48,13 @@ struct JournalTests {
   }
 
   @Test(
-    "A JOURNAL_STREAM that names another file means that standard error was redirected",
+    "If JOURNAL_STREAM does not name standard error, entries are written as text",
     arguments: ["1:2", "", "x"])
   func foreignStream(stream: String) {
     expectEqual(lines(level: .info, stream: stream, [JournalEntry(.info, "hello")]), "hello\n")
   }
 
-  @Test("On a terminal the time of day comes first")
+  @Test("On a terminal, a line begins with the time of day")
   func time() {
     expectEqual(Journal.line(JournalEntry(.warning, "slow"), time: "08:30:00"), "08:30:00 warning: slow")
   }

@@ -6,7 +6,7 @@ import Testing
 
 /// The environment belongs to the whole process, so each case runs in its own process.
 struct ServiceNotifierTests {
-  @Test("Without a service manager nothing is sent")
+  @Test("Without a service manager, nothing is sent")
   func inactive() async {
     await #expect(processExitsWith: .success) {
       unsetenv("NOTIFY_SOCKET")
@@ -18,7 +18,7 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("The manager gets each message as one datagram, with the status on one line")
+  @Test("The service manager gets each message as one datagram, with the status on one line")
   func messages() async {
     await #expect(processExitsWith: .success) {
       let manager = try Manager()
@@ -40,13 +40,13 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("All messages use one socket, and a new one once the manager has bound its own again")
+  @Test("All messages use one socket, which is replaced when the service manager has bound its socket again")
   func socket() async {
     await #expect(processExitsWith: .success) {
       let manager = try Manager()
       let notifier = ServiceNotifier()
       let address = try #require(getenv("NOTIFY_SOCKET").map { String(cString: $0) })
-      // sd_notify(3) would not find it.
+      // sd_notify(3) would not find the service manager's socket now.
       unsetenv("NOTIFY_SOCKET")
       try #require(notifier.status("1") && notifier.watchdog())
       try #require(manager.receive() == "STATUS=1" && manager.receive() == "WATCHDOG=1")
@@ -57,7 +57,7 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("The watchdog interval is the one set for this process, and nil for another's")
+  @Test("The watchdog interval is nil if it is invalid or set for another process")
   func watchdogInterval() async {
     await #expect(processExitsWith: .success) {
       setenv("WATCHDOG_USEC", "30000000", 1)
@@ -83,7 +83,7 @@ private final class Manager {
     setenv("NOTIFY_SOCKET", directory("notify"), 1)
   }
 
-  /// At the same path; the previous socket is closed.
+  /// Closes the previous socket, and binds a new one at the same path.
   func bindAnew() throws {
     let path = directory("notify")
     close(descriptor)

@@ -6,7 +6,7 @@ import Testing
 
 struct ServiceUnitTests {
   @Test(
-    "the unit is the last component of systemd's control group, if that is a service",
+    "the unit is the last component of the process's control group, if that is a service",
     arguments: [
       ("0::/system.slice/fleet-locationd.service\n", "fleet-locationd.service"),
       ("0::/box/system.slice/system-fleet.slice/fleet-locationd@van.service\n", "fleet-locationd@van.service"),

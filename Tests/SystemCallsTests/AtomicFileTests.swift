@@ -7,7 +7,7 @@ import SystemCalls
 import Testing
 
 struct AtomicFileTests {
-  @Test("a file that is replaced stays under its second name, which must not be in use already")
+  @Test("keep gives a file a second name, which survives its replacement and must not exist before")
   func kept() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("old", to: "file")
@@ -20,7 +20,7 @@ struct AtomicFileTests {
     try expectEqual(directory.names, ["file", "kept"])
   }
 
-  @Test("the directory of a file is created once, but not its parent")
+  @Test("makeDirectory creates the directory of a file, but not the parent of that directory")
   func directory() throws {
     let directory = try TemporaryDirectory()
     for _ in 0..<2 { try AtomicFile.makeDirectory(of: directory("d/file")) }

@@ -6,7 +6,7 @@ import SystemCalls
 import Testing
 
 struct FileLockTests {
-  @Test("a file has one lock at a time, which ends with its owner's process and contains its ID")
+  @Test("a lock has one owner at a time, ends with the owner's process, and contains the ID of that process")
   func one() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")
@@ -20,7 +20,7 @@ struct FileLockTests {
     _ = try FileLock(path)
   }
 
-  @Test("the note of the owner is in the file until the next one locks it; a lock can be tested")
+  @Test("the owner's remark is in the file until another owner locks it, and isHeld says whether a lock is held")
   func remark() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")
@@ -38,7 +38,7 @@ struct FileLockTests {
     withExtendedLifetime(lock) {}
   }
 
-  @Test("a file that root creates belongs to the user of the directory", .enabled(if: geteuid() == 0))
+  @Test("a lock file that root creates gets the given owner", .enabled(if: geteuid() == 0))
   func owner() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")

@@ -16,7 +16,7 @@ set -euo pipefail
 name=${CONTAINER_NAME:-fleet-locationd}
 cache=${CONTAINER_CACHE:-/var/cache/fleet-locationd-tests}
 suite=${SUITE:-bookworm}
-# Later releases have some of them under other names that provide these, as for the dependencies of our packages.
+# In later releases, some of these packages have other names, and provide these names.
 packages=systemd,systemd-sysv,dbus,procps,man-db,ca-certificates,libcurl4,libexpat1,libmicrohttpd12,libsqlite3-0,libstdc++6,libsystemd0${CONTAINER_EXTRA:+,$CONTAINER_EXTRA}
 base=$cache/$suite-$(printf %s "$packages" | sha256sum | cut -c1-8)
 run=/run/fleet-locationd-tests/$name
@@ -61,7 +61,7 @@ boot() {
     mount -t tmpfs tmpfs "$run/layer"
     mkdir "$run/layer/upper" "$run/layer/work"
   fi
-  # In its own mount namespace: only version 2 control groups, and a directory for nspawn that can be mounted over.
+  # A mount namespace with only version 2 control groups, and a directory for nspawn that can be mounted over.
   # The capabilities and the system call are for the unit's own rules on devices and addresses, which are otherwise ignored.
   setsid unshare --mount --propagation private bash -c '
       set -e

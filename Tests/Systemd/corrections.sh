@@ -19,12 +19,12 @@ trap finish EXIT
 . "$here/library.sh"
 
 etc=/etc/fleet-locationd
-# Without stored settings, with which it would run in spite of a mistake.
+# No settings are stored, with which the daemon would run in spite of a mistake.
 fails() { # UNIT
   inside systemctl stop "$1"
   inside sh -c 'rm -f /var/lib/fleet-locationd*/kept-settings.toml'
   ! inside systemctl start "$1" 2>/dev/null || fail "$1 starts with a mistake"
-  # The change of the settings may restart it once more.
+  # The change of the settings may restart the unit once more.
   until_true 10 eval '[ "$(property ActiveState "'"$1"'")" = failed ]' || fail "with a mistake $1 is $(property ActiveState "$1")"
 }
 runs() { [ "$(property SubState "$1")" = running ]; }
@@ -53,7 +53,7 @@ inside systemctl start fleet-locationd || fail "systemctl start"
 main=$etc/fleet-locationd.toml
 wrong="sed -i 's/^interval = .*/interval = 1/' $main"
 right="s/^interval = .*/interval = \"1s\"/"
-# Both with missing directories, as an administrator may leave them, and with those of the package.
+# With missing directories, as an administrator may leave them, and with those of the package.
 for directories in "as installed" "without conf.d"; do
   [ "$directories" = "as installed" ] || inside rmdir $etc/conf.d
   echo "   $directories:"
@@ -204,7 +204,7 @@ wait_between_tries 2s
 printf '[Service]\nLoadCredential=token-provider:/run/late/token-provider\n' |
   write /etc/systemd/system/fleet-locationd.service.d/credential.conf
 inside systemctl daemon-reload
-# One in another directory, and one in a watched directory.
+# One file is in another directory, and one in a watched directory.
 for file in /run/late/token-provider $etc/late-provider; do
   inside sed -i "s|:/.*|:$file|" /etc/systemd/system/fleet-locationd.service.d/credential.conf
   inside systemctl daemon-reload
@@ -221,7 +221,7 @@ for file in /run/late/token-provider $etc/late-provider; do
   until_true 10 runs fleet-locationd || fail "it does not start with its credential: $(property ActiveState)"
   inside systemctl stop fleet-locationd
 done
-# If a daemon fails while its timer's service still runs, that must not be the last attempt.
+# A daemon that fails while the timer's service is still running must be started again.
 wait_between_tries 100ms
 inside rm "$file"
 ! inside systemctl start fleet-locationd 2>/dev/null || fail "it starts without its credential"
@@ -230,7 +230,7 @@ until_true 60 eval '[ $(($(tries) - before)) -ge 100 ]' || fail "it was tried ag
 wait_between_tries 2s
 printf 'Bearer s3cret-of-the-box' | write "$file" 600
 until_true 10 runs fleet-locationd || fail "it does not start with its credential: $(property ActiveState)"
-# A failure that a retry cannot fix remains.
+# A unit stays failed if a retry cannot help.
 inside sh -c "sed -i 's/^interval = .*/interval = 1/' $main"
 fails fleet-locationd
 sleep 4

@@ -65,7 +65,7 @@ def call(path, method):
 
 
 def as_user(groups, work):
-    """The result of `work`, run in ROOT by root (None) or by nobody with these groups."""
+    """The result of `work`, run in ROOT by root (None) or by the user `nobody` with these groups."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -100,7 +100,7 @@ for name, method, *expected in rows:
         assert error.startswith(interface), f"{method}: {reply}"
         found.append("no" if reply is None else "yes")
     assert found == expected, f"{name}, {method}: the table says {expected}, and it is {found}"
-    # And none of these at the other socket.
+    # None of these methods is available at the other socket.
     for other, (path, _) in SOCKETS.items():
         if other != name:
             reply = as_user(None, lambda: call(path, f"{interface}.{method}"))

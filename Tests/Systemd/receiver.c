@@ -12,13 +12,13 @@ int main(int count, char **arguments) {
   int line = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
   struct termios raw;
   if (count != 3 || line < 0 || grantpt(line) || unlockpt(line) || tcgetattr(line, &raw)) return 1;
-  // The line stays as it is while nobody has it open.
+  // The line keeps its settings while no process has it open.
   cfmakeraw(&raw);
   if (tcsetattr(line, TCSANOW, &raw) || chmod(ptsname(line), 0666) || symlink(ptsname(line), arguments[1])) return 1;
   char buffer[4096];
   ssize_t size;
   while ((size = read(0, buffer, sizeof buffer)) > 0) {
-    // What does not fit is lost.
+    // Data that does not fit in the buffer is lost.
     if (write(line, buffer, size) < 0) continue;
     if (read(line, buffer, sizeof buffer) > 0) close(open(arguments[2], O_CREAT | O_WRONLY, 0644));
   }

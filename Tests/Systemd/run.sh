@@ -24,7 +24,7 @@ waiting() { inside fleet-locationctl status --json | sed 's/.*"backlog":{[^}]*"c
 doctor_says() { # WORDS [OPTION...]
   ! inside fleet-locationctl doctor "${@:2}" >"$work/doctor" 2>&1 && grep -q "^  fail  .*$1" "$work/doctor"
 }
-# A second after settings were written, their path unit restarts a failed unit: it is then starting for a moment.
+# A second after settings are written, their path unit starts a failed unit, which is "activating" for a moment.
 doctor_fails() { # WORDS [OPTION...]
   until_true 10 doctor_says "$@" || fail "doctor does not fail with \"$1\": $(cat "$work/doctor")"
 }
@@ -81,7 +81,7 @@ END
 inside systemctl reload fleet-locationd || fail "reload with a heartbeat of 5 s"
 fault '{"target": "update", "status": 404, "times": 100000}'
 until_true 10 eval '[[ $(inside fleet-locationctl status --json) == *\"missing\"* ]]' || fail "no 404: $(property StatusText)"
-# Two heartbeats later.
+# Wait for two heartbeats.
 until_true 30 eval '! inside fleet-locationctl doctor >"$work/doctor" && grep -q "^  fail  Fleet Engine has accepted no update for .*(missing)" "$work/doctor"' ||
   fail "a 404: $(cat "$work/doctor")"
 curl -sf -X DELETE "http://127.0.0.1:$port/debug/faults" >/dev/null || fail "the faults stay"
@@ -100,7 +100,7 @@ until_true 10 eval '[ -n "$(place)" ]' || fail "no coordinates in the journal: $
 read -r latitude longitude <<<"$(place)"
 token=$(inside fleet-locationctl token --reveal | grep -oE 'eyJ[A-Za-z0-9_.-]+' | head -n 1)
 [ ${#token} -gt 100 ] || fail "no token: $token"
-# Another program of the unit logs them to the journal.
+# Another process of the unit logs these lines to the journal.
 printf '[Service]\nEnvironment=OTHER=s3cret-in-the-unit\nExecStartPre=/bin/echo "got %s at %s, %s"\n' "$token" "$latitude" "$longitude" |
   write /etc/systemd/system/fleet-locationd.service.d/other.conf
 inside systemctl daemon-reload
@@ -270,7 +270,7 @@ answers 1 '/root/get-token cannot be run: Permission denied' fleet-locationctl t
 starts '/root/get-token cannot be run: Permission denied'
 by_command /usr/local/bin/get-token
 answers 0 ': valid' fleet-locationctl check --instance judged
-# Ctrl-C also ends the transient unit and its processes.
+# Ctrl-C also stops the transient unit and its processes.
 code=0
 inside timeout -s INT 2 fleet-locationctl token --instance judged >"$work/answer" 2>&1 || code=$?
 [ $code -ne 0 ] && until_true 5 eval '! inside pgrep -f get-token >/dev/null' || fail "Ctrl-C: exit $code, $(inside pgrep -af get-token)"
@@ -286,7 +286,7 @@ inside systemctl restart fleet-locationd
 step "limits: head-room under each"
 pid=$(property MainPID)
 memory=$(inside awk '/^VmHWM/ { print $2 * 1024 }' "/proc/$pid/status") tasks=$(inside awk '/^Threads/ { print $2 }' "/proc/$pid/status")
-# After the name in parentheses; user and system time are fields 14 and 15, in hundredths of a second, the start is 22.
+# The fields after the name in parentheses: user and system time are 14 and 15, in ticks of 10 ms, the start time is 22.
 read -r -a stat < <(inside sed 's/.*) //' "/proc/$pid/stat")
 cpu=$(((stat[11] + stat[12]) * 10)) alive=$(($(cut -d. -f1 /proc/uptime) - stat[19] / 100 + 1))
 echo "   memory at most $memory of $(property MemoryMax) bytes, $tasks of $(property TasksMax) tasks, $cpu ms of CPU in $alive s of" \
@@ -299,7 +299,7 @@ echo "   memory at most $memory of $(property MemoryMax) bytes, $tasks of $(prop
 step "journal: events by MESSAGE_ID, explained by journalctl -x"
 journal FLEET_EVENT=online | has . || fail "no event online"
 journal -x -o short | has 'Fleet Engine accepted an update, for the first time or again' || fail "no text of the catalog"
-# Without the emulator's lines: its command line contains the credential.
+# The emulator's lines are left out, because its command line contains the credential.
 ! inside journalctl -u fleet-locationd -o export | has -a 's3cret-of-the-box' || fail "the credential is in the journal"
 
 step "fleet-locationctl: allowed for root and the group, not for other users"
@@ -338,7 +338,7 @@ for name in fleet-locationd fleet-locationd-bus-4; do
     fail "$(inside stat "$directory/$name.sock")"
 done
 "$here/methods.py" "/proc/$(cat "/run/fleet-locationd-tests/$CONTAINER_NAME/leader")/root" || fail "who may call what"
-# The first line; the tool ends when its reader closes the pipe.
+# The first line is enough: the tool exits when the pipe is closed.
 positions() { inside setpriv --reuid=65534 --regid=65534 --groups="$1" sh -c "timeout 20 fleet-locationctl monitor --positions ${2:-} | head -n 1"; }
 group=$(inside getent group fleet-locationd-positions | cut -d: -f3)
 for instance in '' '--instance bus-4'; do
@@ -480,7 +480,7 @@ is_off() { if [ "$off" = pause ]; then status_says Paused; else inside test -e /
 # One transaction of systemd stops the wait and starts what `on` does.
 has_ended() { [ "$(property ActiveState fleet-ignition-off)$(inside systemctl list-jobs --no-legend)" = inactive ]; }
 for off in pause poweroff suspend; do
-  # In place of what would end the container.
+  # In place of commands that would stop the container.
   inside sh -c "sed -E 's#(/usr/bin/)?systemctl .*(poweroff|suspend)#/usr/bin/touch /run/went-off#; s#sleep [0-9]+\$#sleep 600#' \
     $power/off-$off.service > /etc/systemd/system/fleet-ignition-off.service"
   inside systemctl daemon-reload
@@ -551,7 +551,8 @@ grep -q 'van-2-by-its-own-directory' "$work/status" || fail "the status is not o
 for command in check doctor token metrics; do
   inside fleet-locationctl "$command" --instance van-2 >"$work/answer" 2>&1 || fail "$command of van-2: $(cat "$work/answer")"
 done
-# A mistake in its own directory makes it fail, because without that line it is another vehicle; once corrected, it starts by itself.
+# A mistake in the instance's own directory makes it fail, because without that line it is another vehicle; after the
+# correction, the instance starts without a command.
 printf '[vehicle]\nvehicle_id = van/2\n' | write /etc/fleet-locationd/van-2.toml.d/own.toml
 ! inside systemctl restart fleet-locationd@van-2 2>/dev/null || fail "van-2 starts with a mistake and another vehicle"
 printf '[vehicle]\nvehicle_id = "van-2-by-its-own-directory"\n' | write /etc/fleet-locationd/van-2.toml.d/own.toml
@@ -625,7 +626,7 @@ inside test ! -e /run/fleet-locationd-copy/token || fail "the copy has fetched a
 locks=/run/fleet-locationd.vehicles
 [ "$(inside stat -c '%a %U' $locks)" = "700 fleet-locationd" ] || fail "the directory of the locks: $(inside stat -c '%a %U' $locks)"
 ! inside setpriv --reuid=65534 --clear-groups ls $locks >/dev/null 2>&1 || fail "nobody can list the locks"
-# A restart of the second does not affect the first; the end of the first is detected.
+# A restart of the second instance does not affect the first; when the first stops, the second detects that.
 inside systemctl restart $copy
 sleep 1
 status_says Online || fail "the first vehicle after a restart of the copy: $(property StatusText)"
@@ -633,7 +634,7 @@ inside systemctl stop fleet-locationd
 until_true 15 status_says Online $copy || fail "the copy does not take over: $(property StatusText $copy)"
 inside systemctl start fleet-locationd
 until_true 10 status_says "Vehicle in use by $copy.service (process " || fail "STATUS of the second: $(property StatusText)"
-# After the correction, each has its own vehicle.
+# After the correction, each instance has its own vehicle.
 settings copy-1 copy
 inside systemctl reload $copy || fail "reload of the copy"
 until_true 10 status_says Online $copy || fail "STATUS of the corrected copy: $(property StatusText $copy)"
@@ -712,7 +713,7 @@ ExecStop=/bin/sh -c 'systemctl show --value --property=ActiveState fleet-locatio
 END
 inside systemctl daemon-reload
 inside systemctl start trial-network
-# There is an update each second; this one has no response.
+# There is an update each second; this update gets no response.
 inside systemctl kill -s STOP emulator
 sleep 3
 before=$SECONDS
@@ -789,7 +790,7 @@ echo "   $(property StatusText)"
 step "journal: the questions of docs/journal.md have answers"
 while read -r question; do
   inside sh -c "$question --no-pager" >"$work/answer" || fail "$question"
-  # Events that have not occurred here need no handling.
+  # Events that have not occurred in this test are not checked.
   case $question in *networkLost* | *fixLost* | *tokenFailed* | *positionsDropped*) continue ;; esac
   ! grep -qx -- '-- No entries --' "$work/answer" && [ -s "$work/answer" ] || fail "no answer to: $question"
 done < <(sed -n '/^## Questions/,/^## A day/s/^\(journalctl -u [^#]*[^# ]\) *#.*/\1/p' "$here/../../docs/journal.md")

@@ -10,7 +10,7 @@ package=$(ls "$1"/fleet-locationd_[0-9]*_"$(dpkg --print-architecture)".deb)
 make --no-print-directory -C "$(dirname "$0")/../.." install DESTDIR="$work/made" >/dev/null
 dpkg-deb -x "$package" "$work/packaged"
 # Excluded: files that only Debian's policy requires, and the list of components, which is made with the package.
-# /lib is /usr/lib, and manual pages may be compressed.
+# /lib is a link to /usr/lib, and manual pages may be compressed.
 list() {
   (cd "$1" && find . ! -type d -printf '%P\n') | sed -e 's|^lib/|usr/lib/|' -e 's|\(/man/.*\)\.gz$|\1|' |
     grep -vxE 'usr/share/doc/fleet-locationd/(changelog\.gz|copyright|NEWS.*|fleet-locationd\.spdx\.json)|usr/share/lintian/.*' | sort

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that never answers, while /run/stuck-disk exists: put before the C library by LD_PRELOAD.
+// A disk that does not respond while /run/stuck-disk exists. Loaded before the C library by LD_PRELOAD.
 #include <unistd.h>
 
 static int wait_for_the_disk(void) {

@@ -14,22 +14,22 @@ struct RuntimeFileTests {
     directory = try TemporaryDirectory()
   }
 
-  @Test("the last text is read by the next run, without the rest of a longer one")
+  @Test("the next run reads the last text, without the rest of an earlier, longer text")
   func lastOne() throws {
-    let note = RuntimeFile(directory: directory.path, name: "limits")
-    expectNil(try note.read())
-    try note.write("a long text\nend\n")
-    try note.write("short\nend\n")
+    let file = RuntimeFile(directory: directory.path, name: "limits")
+    expectNil(try file.read())
+    try file.write("a long text\nend\n")
+    try file.write("short\nend\n")
     let read = try RuntimeFile(directory: directory.path, name: "limits").read()
     expect(read?.hasPrefix("short\nend\n\n") == true && read?.contains("text") == false)
   }
 
-  @Test("a link, or a file that others can read, is not read, and nothing is written through it")
+  @Test("a link or a file that others can read is not read, and the link's target is not written")
   func foreign() throws {
     expectEqual(symlink("other", directory("limits")), 0)
-    let note = RuntimeFile(directory: directory.path, name: "limits")
-    #expect(throws: TokenStoreError.self) { try note.read() }
-    try note.write("mine\n")
+    let file = RuntimeFile(directory: directory.path, name: "limits")
+    #expect(throws: TokenStoreError.self) { try file.read() }
+    try file.write("mine\n")
     expect(access(directory("other"), F_OK) != 0)
     try expectEqual(RuntimeFile(directory: directory.path, name: "limits").read()?.hasPrefix("mine\n"), true)
     expectEqual(chmod(directory("limits"), 0o644), 0)

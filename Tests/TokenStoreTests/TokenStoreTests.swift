@@ -27,7 +27,7 @@ struct TokenStoreTests {
     }
   }
 
-  @Test("the newest text is read again, only by the owner, whatever the umask")
+  @Test("the last text is read back, and only the owner can read its file, whatever the umask")
   func round() throws {
     let umask = umask(0)
     defer { Glibc.umask(umask) }
@@ -57,7 +57,7 @@ struct TokenStoreTests {
     expectEqual(trouble()?.contains("it belongs to user 65534"), true)
   }
 
-  @Test("a link, a FIFO and a directory in its place are not read, and a link is not written through")
+  @Test("a link, FIFO or directory in place of the file is not read, and the link's target is not written")
   func otherKinds() throws {
     let victim = directory("victim")
     try Data("keep".utf8).write(to: URL(fileURLWithPath: victim))
@@ -77,7 +77,7 @@ struct TokenStoreTests {
     try expectEqual(directory.names, ["token", "victim"])
   }
 
-  @Test("a text that is not UTF-8, or far too long for a token, is not read")
+  @Test("text that is not UTF-8, or is far too long for a token, is rejected")
   func nonsense() throws {
     try store.write(Secret("one"))
     try Data([0xFF, 0xFE]).write(to: URL(fileURLWithPath: path))
@@ -86,7 +86,7 @@ struct TokenStoreTests {
     expectEqual(trouble(), "\(path): this is no text of this program")
   }
 
-  @Test("a directory that is missing or full is reported with its path")
+  @Test("a missing directory is reported with its path")
   func noDirectory() {
     let store = TokenStore(directory: directory("missing"))
     #expect(throws: TokenStoreError("\(directory("missing/token")): cannot be written: No such file or directory")) {
@@ -94,7 +94,7 @@ struct TokenStoreTests {
     }
   }
 
-  @Test("the digest is SHA-256, as in the example of FIPS 180-2 with three letters")
+  @Test("the digest of abc is that of the SHA-256 example in FIPS 180-2")
   func digest() {
     expectEqual(
       Digest.hexadecimal(of: "abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")

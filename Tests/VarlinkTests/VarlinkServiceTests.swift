@@ -12,7 +12,7 @@ struct VarlinkServiceTests {
       .init("Watch", isStream: true),
     ])
 
-  /// The reply as text; `call NAME` if it is for the method.
+  /// The service's reply as text, or `call NAME` for a valid call of the interface; nil if the message is not a call.
   private func answer(_ message: String) -> String? {
     guard let call = VarlinkCall(parsing: Array(message.utf8)) else { return nil }
     switch service.handle(call) {
@@ -46,7 +46,7 @@ struct VarlinkServiceTests {
   }
 
   @Test(
-    "each mistake has its standard error, with the name of the invalid part",
+    "each mistake gets its standard error, with the name of the invalid part",
     arguments: [
       (#"{"method":"GetInfo"}"#, #"InterfaceNotFound","parameters":{"interface":""}"#),
       (#"{"method":"io.example.Other.Get"}"#, #"InterfaceNotFound","parameters":{"interface":"io.example.Other"}"#),
@@ -93,7 +93,7 @@ struct VarlinkServiceTests {
     }
   }
 
-  @Test("a written message is read unchanged")
+  @Test("calls and replies are parsed back as they were encoded")
   func roundTrip() {
     let calls = [
       VarlinkCall("a.b", "C"), VarlinkCall("a.b", "C", ["d": .bool(false)], isOneway: true),

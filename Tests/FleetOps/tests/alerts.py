@@ -100,7 +100,7 @@ def main():
         place, prometheus, alertmanager = pathlib.Path(directory), free_port(), free_port()
 
         def shorter(text):
-            """Minutes become seconds, and hours minutes; the silence of ten minutes stays."""
+            """Minutes become seconds, and hours become minutes; the silence of ten minutes is not changed."""
             return re.sub(r"((?:for|group_wait|group_interval|repeat_interval|evaluation_interval): *\d+)([mhd])",
                           lambda found: found[1] + {"m": "s", "h": "m", "d": "h"}[found[2]], text)
 
@@ -112,7 +112,7 @@ def main():
             f"scrape_configs:\n  - {{job_name: fleet, scrape_interval: 1s, scrape_timeout: 1s, honor_labels: true, "
             f"static_configs: [{{targets: ['127.0.0.1:{server.server_port}']}}]}}\n")
 
-        # As started by Debian's units.
+        # Started as by Debian's units.
         def start(program, name, changes, *options):
             words = shlex.split(re.search(r'^ARGS="(.*)"$', (FILES / name).read_text(), re.M)[1])
             for old, new in changes.items():

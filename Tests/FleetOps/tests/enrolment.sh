@@ -55,7 +55,7 @@ assert indented(secrets / "central/ca.pem") in text, "no CA"
 credential = (secrets / "boxes/truck-17/token-provider").read_text()
 assert f"content: {credential}\n" in text, "no credential"
 for other in ("truck-18", "van-1"):
-    # Some lines of a certificate are the same in all.
+    # Some lines are the same in all certificates.
     assert (secrets / "boxes" / other / "token-provider").read_text() not in text, other
     assert not any(line in text for line in (secrets / "boxes" / other / "box.pem").read_text().splitlines()[-4:-1]), other
 assert not re.search(r"BOX-|FLEET-CA", re.sub(r"(?m)^ *#.*$", "", text)), "a word of the template is left"
@@ -103,7 +103,7 @@ restart() {
   for pid in "${haproxies[@]}"; do kill "$pid"; wait "$pid" 2>/dev/null || true; done
   haproxies=()
   for name in tokens central; do
-    # The limit of descriptors in a container: with a fixed number of connections it would not start.
+    # A container's limit of descriptors: with a fixed number of connections, haproxy would not start.
     prlimit --nofile=512:512 haproxy -db -f "$work/$name.cfg" >>"$work/haproxy-$name.log" 2>&1 &
     haproxies+=($!)
   done
@@ -198,7 +198,7 @@ for kept in (session, None):
             sock = connect(kept)
             print(f"{'resumed' if kept else 'new'}: {push(sock)}")
             break
-        # haproxy restarts: nobody listens, or who did ends before the handshake.
+        # While haproxy restarts, no process listens, or the one that did exits before the handshake.
         except (ConnectionRefusedError, ConnectionResetError):
             assert time.monotonic() < deadline
             time.sleep(0.1)

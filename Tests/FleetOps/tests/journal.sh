@@ -12,7 +12,8 @@ recipes=$repository/packaging/fleet
 outside=$((port + 2)) inner=$((port + 3)) pushes=$((port + 4))
 
 id() { sed -nE "s/^\| $1 \|.*\`([0-9a-f]{32})\`.*/\1/p" "$repository/docs/journal.md"; }
-# The number of entries of an event in the central journal. The last of each upload is sent again with the next (systemd 252).
+# The number of entries of an event in the central journal. The last of each upload is sent again with the next
+# (systemd 252).
 events() {
   inside journalctl --directory=/var/log/journal/remote -o short-precise -q --no-pager MESSAGE_ID="$(id "$1")" 2>/dev/null |
     sort -u | grep -c . || true
@@ -115,7 +116,7 @@ use central
 [ "$(events pauseEnded)" -eq 11 ] || fail "$(events pauseEnded) of 11 ends of a pause"
 
 step "the central machine begins another file when one is full, and deletes the oldest"
-# On a small file system they are small: 0.4 MB in place of 36.
+# On a small file system, journal files are small: 0.4 MB in place of 36 MB.
 use central
 inside systemctl stop systemd-journal-remote.socket systemd-journal-remote
 inside mount -t tmpfs -o size=32M tmpfs /var/log/journal/remote
@@ -124,7 +125,7 @@ for file in fleet-journal-limit.service fleet-journal-limit.timer; do
 done
 inside systemctl daemon-reload
 inside systemctl enable -q --now systemd-journal-remote.socket fleet-journal-limit.timer
-# In the format of uploads, until now: 10,000 events of boxes.
+# 10,000 events of boxes, the last one now, in the format of uploads.
 awk -v now="$(date +%s)" -v id="$(id offline)" 'BEGIN {
   for (i = 1; i <= 10000; i++)
     printf "__REALTIME_TIMESTAMP=%d000000\n__MONOTONIC_TIMESTAMP=%d000000\n_BOOT_ID=%032d\n_HOSTNAME=truck-%d\n" \
@@ -145,7 +146,7 @@ inside journalctl --directory=/var/log/journal/remote -q -o cat | grep -x 'Offli
 echo "   10,000 events: $before; after fleet-journal-limit.service: $left events, $(kilobytes) kB"
 
 lines=$(grep -c . "$repository/Tests/Simulation/diary.txt")
-# Every hour of ten hours.
+# Once in each of ten hours.
 day=$((lines * each + 10 * connection))
 echo "   an event: $each bytes both ways with TLS, TCP and IP; an upload's connection: $connection"
 echo "   a shift of $lines events (Tests/Simulation/diary.txt) in 10 uploads: $((day / 1000)) kB"

@@ -31,7 +31,7 @@ SCALE = 24
 SCRAPE, PUSH = 120 // SCALE, 360 // SCALE
 CENTRAL = "metrics.example.com"
 VEHICLES = ["steady", "refused", "kept", "noisy", "tokenless"]
-# Empty without faults: during the recording they have data, and at its end they need not.
+# Queries without a result when there is no fault: they have data during the recording, but not always at its end.
 EMPTY_WHEN_WELL = {"Silent on duty", "Alerts", "Lines with errors"}
 
 
@@ -160,7 +160,7 @@ class Rig:
     def program(self, name):
         return os.path.join(self.work, "programs/usr/bin", name)
 
-    # -- Two machines and a cable between them, whose counters stand for the mobile network's
+    # -- Two machines and a cable between them, whose counters represent those of the mobile network
 
     def wire(self):
         for space in (self.box, self.central):
@@ -206,7 +206,7 @@ class Rig:
 
     def prometheus(self):
         place = os.path.join(self.work, "central")
-        # Ten minutes of silence and the alerts' durations are shortened with the scrapes, the windows of an hour and a day are not.
+        # The ten minutes of silence and the alerts' durations are scaled; windows of an hour and a day are not.
         rules = read(FLEET, "prometheus/fleet.rules.yml").replace("> 600", f"> {600 // SCALE}")
         rules = re.sub(r"for: (\d+)([mhd])", lambda m: f"for: {int(m[1]) * {'m': 60, 'h': 3600, 'd': 86400}[m[2]] // SCALE}s", rules)
         write(os.path.join(place, "fleet.rules.yml"), rules)
@@ -220,7 +220,7 @@ class Rig:
         """Prometheus listens in a namespace, so curl runs there."""
         url = f"http://127.0.0.1:9090/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         done = subprocess.run(["ip", "netns", "exec", self.central, "curl", "-s", url], capture_output=True, text=True, check=False)
-        # During its start, Prometheus responds with 503 and a text.
+        # While it starts, Prometheus responds with 503 and a text.
         if done.returncode != 0 or done.stdout.startswith("Service Unavailable"):
             return None
         answer = json.loads(done.stdout)
@@ -276,7 +276,7 @@ textfile = "{place}/fleet_locationd.prom"
 
     def drive(self, vehicle):
         place = os.path.join(self.boxes, vehicle)
-        # As StateDirectory= of the unit.
+        # Like StateDirectory= of the unit.
         os.makedirs(os.path.join(place, "state"), mode=0o700, exist_ok=True)
         return self.start(vehicle, self.program("fleet-locationd"), "--config", os.path.join(place, "settings.toml"),
                           env={**os.environ, "RUNTIME_DIRECTORY": place, "STATE_DIRECTORY": os.path.join(place, "state")})
@@ -354,7 +354,7 @@ def rehearse(rig):
     for vehicle in VEHICLES[:4]:
         until(20, f"{vehicle} is online", lambda v=vehicle: rig.status(v).get("isOnline"))
     rig.post("/map/act", {"act": "unavailable", "vehicle": "refused", "seconds": 100})
-    # Settings with a mistake on a box that was online: it starts with the previous ones.
+    # With a mistake in the settings, a box that was online starts with the previous settings.
     rig.end(daemons["kept"])
     rig.settings("kept", simulated, "[metrix]\n")
     daemons["kept"] = rig.drive("kept")
@@ -384,7 +384,7 @@ def rehearse(rig):
     until(90, "samples of the time without", lambda: any(
         float(s["value"][1]) >= 30 / SCRAPE - 1 for s in rig.ask("query", query=queue, time=gone + 35)))
     note(f"{back - gone:.0f} s without a central machine, no sample is missing")
-    # As after hours without a network: a sample with its own time.
+    # A sample with its own time, as after hours without a network.
     late = time.time() - 5 * 3600
     path = write(os.path.join(rig.boxes, "late", "fleet_locationd.prom"), f'fleet_locationd_online{{provider="demo",vehicle="late"}} 1 {late * 1000:.0f}\n')
     until(60, "a sample of five hours ago", lambda: rig.ask("query", query='fleet_locationd_online{vehicle="late"}', time=late + 1))
@@ -467,7 +467,7 @@ def rehearse(rig):
     each = (sum(after) - sum(first)) / count_of_pushes
     handshake = sum(first) - sum(before) - each
     month = float(re.search(r"^\| mobile data of a month.*?\| ([0-9.]+) \|", read(ROOT, "docs/performance.md"), re.M)[1])
-    # The same month: 22 days of 10 hours, a push every six minutes, and a connection at first and a new one every two hours.
+    # The same month: 22 days of 10 hours, with a push every six minutes and a new connection every two hours.
     days, hours = 22, 10
     # A query and its response, with the name as it is, in UDP and IP: box-haproxy.cfg sends one every quarter of an hour.
     look_up = 2 * (28 + 12 + len(CENTRAL) + 6) + 16

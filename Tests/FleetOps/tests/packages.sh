@@ -27,7 +27,7 @@ repack() { # VERSION [COMMAND]
 installed() { inside dpkg-query -W -f '${Version}' fleet-locationd 2>/dev/null; }
 is_installed() { [ "$(installed)" = "$1" ]; }
 online() { [[ $(inside systemctl show -P StatusText fleet-locationd) == Online* ]]; }
-# From scratch: two exports within one second cannot be distinguished by time.
+# The lists are downloaded from scratch: two exports of the repository within one second have the same time.
 update_lists() {
   inside sh -c 'rm -rf /var/lib/apt/lists/* && apt-get -qq update -o APT::Update::Error-Mode=any' >"$work/apt" 2>&1
 }
@@ -152,12 +152,12 @@ rollback_settings() { # PORT that has to answer
 rollback_settings 1
 complaints=$(inside systemd-analyze verify fleet-locationd-rollback.timer 2>&1) || true
 [ -z "$complaints" ] || fail "systemd-analyze verify: $complaints"
-# Instead of minutes.
+# Seconds instead of minutes.
 printf '[Timer]\nOnUnitInactiveSec=1s\nOnBootSec=1s\nAccuracySec=1ms\n' | write /etc/systemd/system/fleet-locationd-rollback.timer.d/test.conf
 # Each check is logged in the journal, so that the test can count them.
 printf '[Unit]\nStartLimitIntervalSec=0\n[Service]\nLogLevelMax=info\n' | write /etc/systemd/system/fleet-locationd-rollback.service.d/test.conf
 inside systemctl daemon-reload
-# So that it comes from the repository.
+# The cache is emptied, so that the package comes from the repository.
 inside apt-get clean
 inside systemctl -q enable --now fleet-locationd-rollback.timer
 journal() { inside journalctl -u fleet-locationd-rollback -o cat --no-pager; }
@@ -169,7 +169,7 @@ repack "$bad" "sed -i '/^\[Service\]/a IPAddressDeny=any' lib/systemd/system/fle
 repo includedeb canary "$work/$bad.deb"
 upgrade
 is_installed "$bad" || fail "canary has $(installed): $(cat "$work/upgrade")"
-# Only one of the two addresses responds: nothing is counted against the version.
+# Only one of the two addresses responds, so the failure is not attributed to the version.
 checks() { journal | grep -c '^Finished'; }
 count=$(checks)
 has_checked() { [ "$(checks)" -ge $((count + 20)) ]; }

@@ -16,7 +16,7 @@ boxes init metrics.example.com tokens.example.com
 boxes add truck-17 truck-18
 secret=$(cat "$work/secrets/boxes/truck-17/token-provider")
 
-# Names in an example that have another address here.
+# Host names of the example that have another address here.
 here() { sed -e "s|https://packages.example.com|http://127.0.0.1:$web|" -e "s|https://tokens.example.com|http://127.0.0.1:$port|"; }
 # In place of a receiver and of Google.
 trial() {
@@ -74,7 +74,7 @@ inside rm /etc/apt/sources.list
 trial
 seed=/var/lib/cloud/seed/nocloud
 printf 'instance-id: box-1\nlocal-hostname: truck-17\n' | write $seed/meta-data
-# Also the two commands for a token provider that asks for the certificate.
+# The user-data also has the two commands for a token provider that asks for the certificate.
 [ "$(grep -c '^  # - install' "$work/user-data")" -eq 2 ] || fail "the commands for the certificate"
 here < "$work/user-data" | sed -e 's/^  # - install/  - install/' -e "/PUBLIC-KEY/{r $(sed 's/^/      /' "$work/fleet.asc" > "$work/indented"; echo "$work/indented")
 d}" | write $seed/user-data 600

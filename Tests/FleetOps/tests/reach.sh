@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests One box behind NAT, of docs/fleet.md: an engineer reaches its ssh through the central machine, and the box can do nothing else.
+# Tests "One box behind NAT" of docs/fleet.md: an engineer reaches the box by ssh through the central machine, where the
+# box can do nothing else.
 # reach.sh DIRECTORY-OF-PACKAGES
 set -euo pipefail
 

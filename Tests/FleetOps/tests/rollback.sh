@@ -5,7 +5,7 @@
 set -euo pipefail
 
 script=$(cd "$(dirname "$0")/../../../packaging/fleet/rollback" && pwd)/fleet-locationd-rollback
-# In memory, because syncs to disk are not tested.
+# A directory in memory, because syncs to disk are not tested.
 work=$(mktemp -d -p /dev/shm)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/archives"

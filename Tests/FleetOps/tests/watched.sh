@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A box that pushes its metrics with the units of docs/fleet.md, and settings that are deployed to it: the central Prometheus shows which
-# are in force. watched.sh DIRECTORY-OF-PACKAGES. The metrics of faults, and their cost, are tested in metrics.py.
+# A box pushes its metrics with the units of docs/fleet.md, and gets new settings: the central Prometheus shows which
+# settings are in force. watched.sh DIRECTORY-OF-PACKAGES. The metrics of faults, and the data volume of metrics, are
+# tested in metrics.py.
 set -euo pipefail
 
 packages=$1

@@ -7,7 +7,7 @@ final class ChildProcess {
   let processID: pid_t
   let output: LinePipe
   let errors: LinePipe
-  /// The status of waitpid(2), once it has exited.
+  /// The status from waitpid(2), once the program has exited.
   private(set) var status: Int32?
 
   /// The directory of the tests' executable and the other products of the build.
@@ -24,7 +24,7 @@ final class ChildProcess {
 
   /// - Parameters:
   ///   - program: a product's name, or a path.
-  ///   - environment: laid over that of the tests.
+  ///   - environment: variables that are added to those of the tests, or replace them.
   ///   - input: path of standard input.
   ///   - user: the user to run as, if the tests run as root.
   init(
@@ -88,20 +88,20 @@ final class ChildProcess {
     return true
   }
 
-  /// The exit status; nil while it runs; 128 plus the signal if a signal ended it.
+  /// The exit status; nil while the program runs; 128 plus the signal if a signal killed the program.
   var exitCode: Int32? {
     guard hasEnded, let status else { return nil }
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 
-  /// Whether a signal has ended it, and the kernel has written a core file.
+  /// Whether a signal has killed the program, and the kernel has written a core file.
   var hasDumpedCore: Bool { status.map { $0 & 0x7F != 0 && $0 & 0x80 != 0 } ?? false }
 
   func signal(_ number: Int32) {
     if !hasEnded { Glibc.kill(processID, number) }
   }
 
-  /// Runs it until it exits.
+  /// Waits until the program exits, and reads its output.
   @discardableResult
   func finish(within limit: Duration = .seconds(20)) throws -> Int32 {
     try wait(for: "the end of process \(processID)", within: limit, reading: sources) { hasEnded }
@@ -109,10 +109,10 @@ final class ChildProcess {
     return exitCode ?? -1
   }
 
-  /// Whether a program's descriptors and counters can be read: only root can, because the program forbids core files.
+  /// Whether the daemon's descriptors and counters can be read: only root can, because the daemon forbids core files.
   static let canInspect = geteuid() == 0
 
-  /// The number of its open descriptors.
+  /// The number of the program's open descriptors.
   func descriptorCount() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/fd").count
   }

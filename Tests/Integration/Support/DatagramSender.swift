@@ -5,7 +5,7 @@ import Glibc
 final class DatagramSender {
   private let descriptor: Int32
 
-  /// - Parameter address: where it sends from, one of the loopback's addresses.
+  /// - Parameter address: the source address, in 127.0.0.0/8.
   init(to port: UInt16, from address: UInt32 = 0x7F00_0001) throws {
     descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var own = Loopback.address(0)
@@ -17,7 +17,7 @@ final class DatagramSender {
 
   deinit { close(descriptor) }
 
-  /// A datagram without a receiver is lost.
+  /// Sends a datagram; it is lost if no program receives on the port.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))

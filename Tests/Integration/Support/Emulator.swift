@@ -3,7 +3,7 @@ import FileTesting
 import Foundation
 import Glibc
 
-/// A Fleet Engine and token provider of one test.
+/// A Fleet Engine and token provider for one test.
 final class Emulator {
   /// One position of an update, as sent.
   struct Position: Hashable {

@@ -22,7 +22,7 @@ final class LinePipe: Readable {
     guard pipe(&ends) == 0 else { throw TestFailure("pipe: \(errno)") }
     descriptor = ends[0]
     writer = ends[1]
-    // A child of another test may inherit a copy meanwhile, which does no harm: no test waits for the end of the pipe.
+    // A child of another test may inherit a copy before that. This does no harm: no test waits for the end of the pipe.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
   }
@@ -66,7 +66,7 @@ final class LinePipe: Readable {
   }
 }
 
-/// Waits until the condition holds, and reads the sources meanwhile.
+/// Reads the sources until the condition holds.
 ///
 /// - Throws: at the timeout.
 func wait(

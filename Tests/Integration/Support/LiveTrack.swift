@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A receiver in real time, ten fixes a second, driven by the polling test.
+/// A receiver with ten fixes a second, in real time, as long as the test calls `pump`.
 final class LiveTrack {
   private let receiver: Receiver
   private var drive: NMEADrive
   private var next = ContinuousClock.now
-  /// The times of each position that was sent, and when it was sent.
+  /// The positions that were sent: the time of the fix, and when it was sent.
   private(set) var sent: [(time: Date, at: ContinuousClock.Instant)] = []
 
   init(_ receiver: Receiver) {
@@ -16,7 +16,7 @@ final class LiveTrack {
     drive.step = 0.000_01
   }
 
-  /// Sends what is due; without a reader nothing is sent or counted.
+  /// Sends the fixes that are due; while no program reads the device, none is sent or counted.
   func pump() {
     let now = ContinuousClock.now
     while next <= now {

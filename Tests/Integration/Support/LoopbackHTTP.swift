@@ -85,7 +85,7 @@ final class CannedServer: Readable {
   private(set) var requests: [String] = []
   private let listener: Int32
 
-  /// - Parameter status: such as `200 OK`, with additional headers on lines of their own.
+  /// - Parameter status: such as `200 OK`; additional headers may follow on further lines.
   init(answer: String, status: String = "200 OK", port: UInt16 = 0) throws {
     self.answer = answer
     self.status = status

@@ -9,12 +9,12 @@ struct NMEADrive {
   private(set) var date: Date
   /// Seconds between positions.
   var period = 1.0
-  /// Degrees of latitude between positions, enough for the vehicle to count as moving.
+  /// Degrees of latitude between positions, enough for the daemon to detect motion.
   var step = 0.000_1
 
-  /// - Parameter date: of the first position.
+  /// - Parameter date: the time of the first position.
   init(from date: Date = Date()) {
-    // Whole tenths: the resolution of the sentences.
+    // Rounded to tenths of a second, so that the sentences have the exact time.
     self.date = Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 10).rounded() / 10)
   }
 

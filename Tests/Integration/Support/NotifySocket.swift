@@ -49,7 +49,7 @@ final class NotifySocket: Readable {
 
   func count(of name: String) -> Int { messages.count { $0.assignments[name] != nil } }
 
-  /// The names of state changes in the order in which they came.
+  /// The names of the state changes, in the order of their arrival.
   var states: [String] {
     messages.flatMap { message in
       ["READY", "RELOADING", "STOPPING"].filter { message.assignments[$0] == "1" }

@@ -3,7 +3,7 @@
 /// A settings file under construction: `section.key` to the value as TOML.
 struct SettingsText {
   var values: [String: String] = [:]
-  /// Several sources in order of priority, each with its keys; default: the section of one source.
+  /// Several sources in order of priority, each with its keys; empty: the section `[source]` is used.
   var sourceList: [[String: String]] = []
 
   subscript(_ key: String) -> String? {
@@ -14,7 +14,7 @@ struct SettingsText {
   /// A string in TOML.
   static func string(_ text: String) -> String { "\"\(text)\"" }
 
-  /// Settings for a simulated, serial or replayed source; the section's previous content is replaced.
+  /// Sets the type and the keys of `[source]`, and removes its previous keys.
   mutating func source(_ type: String, _ keys: [String: String]) {
     for key in values.keys where key.hasPrefix("source.") { values[key] = nil }
     values["source.type"] = SettingsText.string(type)

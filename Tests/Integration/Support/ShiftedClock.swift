@@ -3,7 +3,7 @@ import FileTesting
 import Foundation
 import Glibc
 
-/// Wrong clocks for one program: `machine_shim.c`, preloaded.
+/// Wrong clocks for one program, which preloads `machine_shim.c`.
 final class ShiftedClock {
   private let path: String
 
@@ -31,7 +31,7 @@ final class ShiftedClock {
   /// Sets the wall clock, and the total number of seconds that the machine has slept.
   func set(wall: Date = Date(), slept: Int = 0) throws {
     let text = "\(Int(wall.timeIntervalSinceNow.rounded())) \(slept)\n"
-    // Atomically: the program must never read a partial file.
+    // The file is replaced atomically, because the program must never read a partial one.
     try text.write(toFile: path, atomically: true, encoding: .utf8)
   }
 }

@@ -6,7 +6,7 @@ import Glibc
 final class TLSFront {
   enum Certificate: String, CaseIterable {
     case good
-    /// An hour old, and so newer than the program.
+    /// Issued an hour ago, and so newer than the build.
     case recent
     case expired
     case notYetValid = "not-yet-valid"
@@ -21,7 +21,7 @@ final class TLSFront {
 
   private static let script = "\(ChildProcess.root)/Tests/Interop/tls-front.sh"
 
-  /// Made once for all tests, because it takes a second.
+  /// The directory of the certificates, which are made once for all tests, because this takes a second.
   private static let certificates = Result {
     let path = "/tmp/flit-certificates-\(getpid())"
     let process = try ChildProcess("/bin/sh", [script, "certificates", path])
@@ -30,7 +30,7 @@ final class TLSFront {
     return path
   }
 
-  /// - Parameter options: of nghttpx.
+  /// - Parameter options: options of nghttpx.
   init(_ certificate: Certificate, before port: UInt16, options: String = "") throws {
     let directory = try TLSFront.certificates.get()
     authority = "\(directory)/ca.crt"

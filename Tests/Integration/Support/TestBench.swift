@@ -13,7 +13,7 @@ final class TestBench {
   /// The sources that are read while the test waits.
   var servers: [any Readable] = []
 
-  /// - Parameter emulator: its options; nil starts none, and the settings name a port without a server.
+  /// - Parameter emulator: the emulator's options; nil: no emulator, and no server on the configured port.
   init(emulator options: [String]? = []) throws {
     directory = try TemporaryDirectory()
     emulator = try options.map { [directory] in try Emulator(in: directory, options: $0) }
@@ -36,7 +36,7 @@ final class TestBench {
     return receiver
   }
 
-  /// Starts the daemon and waits until it listens to the receiver.
+  /// Starts the daemon and waits until it has opened the receiver.
   @discardableResult
   func start(reading receiver: Receiver, environment: [String: String] = [:]) throws -> Daemon {
     let daemon = try start(environment: environment)
@@ -44,7 +44,7 @@ final class TestBench {
     return daemon
   }
 
-  /// A recording that is replayed one position at a time.
+  /// Writes a recording and makes it the source.
   func recording(_ text: String, pace: String = "0") throws {
     let file = try directory.write(text, to: "drive.nmea")
     settings.source("replay", ["file": "\"\(file)\"", "pace": pace])
@@ -63,7 +63,7 @@ final class TestBench {
     return daemon
   }
 
-  /// Waits, and reads all outputs meanwhile.
+  /// Reads all outputs until the condition holds.
   ///
   /// - Throws: at the timeout, with everything that the daemon has logged.
   func wait(

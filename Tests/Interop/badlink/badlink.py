@@ -32,7 +32,7 @@ PORT = 8443
 
 
 class NameServer(threading.Thread):
-    """Answers every query for HOST with one address; while dead, none."""
+    """Answers every query for HOST with one address, or no query while it is dead."""
 
     def __init__(self, address):
         super().__init__(daemon=True)
@@ -137,7 +137,7 @@ interval = "{self.interval}s"
         self.await_(lambda: self.accepted(), "the first update", 30)
 
     def down(self):
-        # The daemon first: it sends what is due before it exits.
+        # The daemon is stopped first, because it sends due positions before it exits.
         if hasattr(self, "daemon") and self.daemon.poll() is None:
             self.daemon.terminate()
             self.daemon.wait(10)
@@ -250,7 +250,7 @@ def address(number):
 
 
 def address_amid(number):
-    """The address changes during a request that is never answered."""
+    """The vehicle's address changes during a request that is never answered."""
 
     def scenario(bench):
         bench.order("silent on")
@@ -271,7 +271,7 @@ def forget(bench):
 def names(seconds):
     def scenario(bench):
         bench.names.dead = True
-        # An open connection needs no name resolution; a new one does.
+        # An open connection needs no name resolution, but a new connection does.
         bench.order("forget")
         bench.run(seconds)
         bench.names.dead = False

@@ -16,7 +16,7 @@ import time
 from badlink import Bench
 from trial import Failure, Record, epoch_seconds, positions, work_directory
 
-# The default. At 5 s Fleet Engine's own limit, which counts from each response, would delay positions as well.
+# The default interval. At 5 s, Fleet Engine's limit, which counts from each response, would delay positions as well.
 INTERVAL = 10
 GOOD = "set delay=60 jitter=15 loss=0 rate=0"
 
@@ -50,7 +50,7 @@ LINKS = [
 
 
 def arrivals(record):
-    """By the time of each position: when it first arrived, in seconds since 1970, and whether it had been queued."""
+    """For the time of each position: when it first arrived, in seconds since 1970, and whether it had been queued."""
     found = {}
     for entry in Record(record.path).entries():
         if entry["accepted"]:

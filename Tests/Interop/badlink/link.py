@@ -66,7 +66,7 @@ class Link:
 
     def carrier(self, on):
         if not on:
-            # As a modem's connection manager does.
+            # Like a modem's connection manager.
             ip(self.car, "addr", "flush", "dev", "wwan0")
             ip(self.car, "link", "set", "wwan0", "down")
             return

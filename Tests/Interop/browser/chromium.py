@@ -60,7 +60,7 @@ class Chromium:
         self.session = None
         self.complaints = []
         self.requests = []
-        # By a substring of the URL: a body in base64 that replaces the server's, once Fetch is enabled.
+        # From a substring of the URL to a body in base64 that replaces the server's, once Fetch is enabled.
         self.answers = {}
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]

@@ -159,7 +159,7 @@ def pictures(browser, town, folder):
 
 
 def turned(browser, folder):
-    """A vehicle without a network while the window is resized: it stays in view, and its figures look outdated."""
+    """A vehicle has no network while the window is resized: it stays in view, and its figures are shown as outdated."""
     choose(browser, "truck-1")
     browser.run("document.querySelector('#follow').getAttribute('aria-pressed') === 'true' || document.querySelector('#follow').click()")
     check(browser.run("document.querySelector('#vehicle').matches('.stale') && getComputedStyle(document.querySelector('#stale')).display")
@@ -176,7 +176,7 @@ def turned(browser, folder):
 
 
 def nonsense(browser, town):
-    """A stream of invalid messages, with markup in names: shown as text or not at all, and nothing breaks."""
+    """Sends invalid messages, with markup in names: the page shows them as text or not at all, and still works."""
     odd = "<img src=/evil onerror=alert(1)>"
     state = {"now": None, "vehicles": {
         odd: {"id": odd, "stats": {"refusals": {odd: 2}, "delays": [None, "x"]}, "position": {"lat": None, "lon": 5, "t": 1}, "track": [
@@ -225,7 +225,7 @@ def duty(browser, town):
 
 
 def tracks(browser):
-    """The page's own track over a long run: its size is bounded, and a gap remains until it is filled."""
+    """The page's track in a long run: its size is bounded, and a gap remains until past positions fill it."""
     result = browser.run("""import('/map/model.js').then(({ Vehicle }) => {
       const vehicle = new Vehicle('long', 0);
       const position = (second) => ({ t: second * 1000, lat: 50 + second * 1e-4, lon: 10, speed: 11, past: false });
@@ -389,7 +389,7 @@ def test(browser, town, folder):
 def picture(browser, town, file):
     watch(browser, town, width=WIDE[0], height=WIDE[1], dark=True)
     browser.until("document.querySelectorAll('.vehicle').length === 1", "the vehicle")
-    # By then it has driven through the town, and through a tunnel without reception.
+    # By then the vehicle has driven through the town, and through a tunnel without reception.
     browser.pause(362)
     browser.click("[data-act='tunnel']")
     browser.until("Number(document.querySelector('#past').textContent) > 10", "the tunnel fills in", 60)
@@ -405,7 +405,7 @@ def smoothness(browser, seconds):
                 " if (own !== measures) return; frame_times.push(now); requestAnimationFrame(frame(own)); }; })(measures)(performance.now())")
 
     def measure():
-        # Durations in processor time, so that other programs on this machine do not affect them.
+        # Durations are in processor time, so that other programs on this machine do not affect them.
         metrics = {each["name"]: each["value"] for each in browser.send("Performance.getMetrics")["metrics"]}
         return time.monotonic(), metrics
 
@@ -426,7 +426,7 @@ def smoothness(browser, seconds):
 
 
 def say_smoothness(what, figures):
-    # Not the frame rate, which a busy machine reduces.
+    # The frame rate is not checked, because a busy machine reduces it.
     work = figures["Script"] + figures["RecalcStyle"] + figures["Layout"]
     check(work < 50, f"{what}: script, style and layout use {work:.0f} % of the time")
     print(f"{what}: {figures['frames']:.0f} frames a second, 99 % within {figures['p99']:.0f} ms, the longest {figures['most']:.0f} ms; of the "
@@ -442,7 +442,7 @@ def frames(browser, town, vehicles):
     say_smoothness(f"{vehicles} vehicles", smoothness(browser, 20))
 
 
-# The number of vehicles on the map, as markers and in clusters; and the latter alone.
+# The number of vehicles on the map, as markers and in clusters, and the number of those in clusters.
 SHOWN = "document.querySelectorAll('.vehicle').length"
 CLUSTERED = "[...document.querySelectorAll('.cluster b')].reduce((sum, each) => sum + Number(each.textContent), 0)"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What live_map.py asks of the page; it looks at what is shown, and knows nothing of the page's own code.
+// What live_map.py queries in the page: it examines what is shown, independently of the page's own code.
 (() => {
   const pixels = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   pixels.canvas.width = pixels.canvas.height = 1;
@@ -33,7 +33,7 @@
     return layers.reduceRight((below, layer) => over(layer, below), [255, 255, 255]);
   }
 
-  /** A copy of what is drawn, so that reading them changes nothing about how they are drawn. */
+  /** A copy of the canvas, so that reading its pixels does not change how it is drawn. */
   function pixelsOf(pane) {
     const canvas = document.querySelector(`.leaflet-${pane}-pane canvas`);
     const copy = document.createElement("canvas");
@@ -57,7 +57,7 @@
     [...document.querySelectorAll(".vehicle")].find((each) => each.getAttribute("aria-label").split(/[:,]/)[0] === vehicle);
 
   window.seen = {
-    /** Text with less contrast than WCAG 2.2 AA wants. */
+    /** Text with less contrast than WCAG 2.2 AA requires. */
     pale() {
       const found = [];
       const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -88,10 +88,10 @@
       return number;
     },
 
-    /** How many pixels of the tracks are painted at all. */
+    /** The number of painted pixels of the tracks. */
     anyPaint: () => paint("tracks"),
 
-    /** The same for the route. */
+    /** The number of painted pixels of the route. */
     streets: () => paint("route"),
 
     /** Where the named vehicle is on the screen. */
@@ -102,10 +102,10 @@
       return [x, y];
     },
 
-    /** As what the map shows the named vehicle. */
+    /** How the map shows the named vehicle. */
     state: (vehicle) => markerOf(vehicle)?.dataset.state,
 
-    /** What has the focus, and whether that is seen. */
+    /** The element that has the focus, and whether the focus is visible. */
     focus() {
       const element = document.activeElement;
       if (!element || element === document.body) return null;
@@ -116,7 +116,7 @@
       };
     },
 
-    /** Whatever is wider than the screen. */
+    /** The elements that are wider than the screen. */
     overflow() {
       return [...document.querySelectorAll("body *")].filter((each) => {
         if (each.closest("#map, #icons, .hidden, .skip") || !isShown(each)) return false;
@@ -125,7 +125,7 @@
       }).map((each) => each.id || each.className || each.tagName);
     },
 
-    /** What of these is not whole on the screen, and which of them lie over each other. */
+    /** Which of these elements are not completely on the screen, and which overlap. */
     misplaced(selectors) {
       const boxes = selectors.flatMap((selector) => [...document.querySelectorAll(selector)].filter(isShown)
         .map((each) => ({ name: each.id || each.dataset.act || selector, box: each.getBoundingClientRect() })));
@@ -135,7 +135,7 @@
       return [...cut.map(({ name }) => `${name} is cut off`), ...pairs];
     },
 
-    /** Pixels of the map between the vehicle and the nearest edge; less than none when it is out of sight. */
+    /** Pixels of the map between the vehicle and the nearest edge; negative when the vehicle is out of view. */
     room(vehicle) {
       const [x, y] = window.seen.place(vehicle);
       const { left, top, right, bottom } = document.querySelector("#map").getBoundingClientRect();
@@ -154,7 +154,7 @@
       return (a + 0.05) / (b + 0.05);
     },
 
-    /** Lines of what happens that are shown only in part. */
+    /** The lines of the event list that are shown only in part. */
     cutLines() {
       const list = document.querySelector("#story-list");
       const bottom = Math.min(list.getBoundingClientRect().bottom, innerHeight);
@@ -165,7 +165,7 @@
       }).map((each) => each.textContent);
     },
 
-    /** Every line of what happens. */
+    /** All lines of the event list. */
     story: () => [...document.querySelectorAll("#story-list li")].map((each) => each.textContent),
 
     tile: (name) => document.querySelector(`[data-act="${name}"] small`).textContent,

@@ -37,7 +37,7 @@ interval = "{interval}"
 
 class Town:
     def __init__(self, binaries, speeds, page=None, interval="1s", route="demo.gpx", taxis=0):
-        """The last ones are taxis, for on-demand trips."""
+        """The last vehicles are taxis, for on-demand trips."""
         self._bin = pathlib.Path(binaries).resolve()
         self._top = pathlib.Path(__file__).resolve().parents[3]
         self._work = pathlib.Path(tempfile.mkdtemp(prefix="live-map-"))

@@ -169,13 +169,13 @@ class Link:
             pass
 
     def ending(self):
-        """How the client has closed the connection, according to the kernel: what follows TLS's close_notify comes in this time."""
+        """How the client has closed the connection, according to the kernel, a short time after close_notify."""
         time.sleep(0.02)
         state = self.plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
         return {7: "by a reset", 8: "in order"}.get(state, "not")
 
     def carried(self):
-        """The bytes received by TCP_INFO: when the client resets the connection, unread data is lost."""
+        """The bytes received, from TCP_INFO, because unread data is lost at a reset; and the bytes written."""
         return struct.unpack_from("=Q", self.plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 136), 128)[0], self.written
 
 

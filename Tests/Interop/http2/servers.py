@@ -21,7 +21,7 @@ from harness import Relay, free_port, run  # noqa: E402
 
 
 class Emulator:
-    """Reads like the harness reads its server."""
+    """An emulator with the interface of the harness's server."""
 
     def __init__(self, programs):
         self.port = free_port()
@@ -175,7 +175,7 @@ https://localhost:{front} {{
 
 
 def hypercorn(files, front, back):
-    # It runs Python programs; this one is a proxy.
+    # This server runs Python programs; the program here is a proxy.
     files.write("passing.py", f"""
 import http.client
 

@@ -23,7 +23,7 @@ MACHINE_RECEIVER=no "$machine" boot
 install_programs
 "$machine" copy "$top/config/examples/demo.gpx" /root/demo.gpx
 connect
-# A sender that the settings do not allow is beside it.
+# There is also a sender that the settings do not allow.
 guest bash -es <<'END'
 ip -n router addr add 192.168.77.9/24 dev lan
 cat > /root/router <<'ROUTER'

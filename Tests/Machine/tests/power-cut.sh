@@ -43,7 +43,7 @@ guest "systemctl stop emulator"
   printf 'commit_interval = "%ss"\n' "$commit_interval" | sed '1i [backlog]'
   printf '[source]\ntype = "serial"\ndevice = "%s"\nbaud = 9600\n' "$by_id"
 } | write_settings
-# A position a second, which is only allowed on the loopback.
+# A position each second, which is allowed only for a loopback endpoint.
 guest "sed -i 's/^interval = .*/interval = \"1s\"/' /etc/fleet-locationd/fleet-locationd.toml"
 
 count=0
@@ -102,8 +102,8 @@ else
   fail "this machine cannot sleep"
 fi
 
-# The emulator has the machine's clock, so that Fleet Engine's and the provider's time step as well, which no real one
-# does. By less than a token's lifetime of an hour: a token of the earlier time would end just before or after it arrives.
+# The emulator has the machine's clock, so the times of Fleet Engine and of the provider step as well, unlike in
+# reality. The step is shorter than a token's lifetime of an hour: otherwise a token would expire about when it arrives.
 step "the clock is set back by half an hour, and forward again"
 guest "date -s '-30 min' >/dev/null"
 wait_for_updates 15 "an update is accepted"

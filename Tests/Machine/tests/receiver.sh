@@ -14,11 +14,11 @@ install_programs
 source_with "$by_id" '"auto"' | write_settings
 
 step "what the doctor sees"
-# With the unit's PrivateUsers= the doctor, which looks as the service, sees no name of the device's group.
+# With the unit's PrivateUsers=, doctor, which runs like the service, cannot see the name of the device's group.
 expect "it may be opened, and is heard" \
   "fleet-locationctl doctor > /tmp/doctor; grep -q 'user fleet-locationd may open it (mode 0660)' /tmp/doctor &&
    grep -q 'detected: GGA' /tmp/doctor && grep -q 'pass  a fix: 3D' /tmp/doctor"
-# Nothing may be sent to a receiver, and gpsd would query its name; so any other program will do.
+# Nothing may be sent to the receiver, and gpsd would query its model; so another program opens it.
 guest "systemd-run --quiet --unit=holder sleep 60 && systemctl stop holder"
 guest "systemd-run --quiet --unit=holder --property=StandardInput=file:$by_id sleep infinity"
 wait_for 5 "another program has it" "ls -l /proc/\$(systemctl show -P MainPID holder)/fd/0 | grep -q ttyUSB"
