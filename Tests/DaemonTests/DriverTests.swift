@@ -51,7 +51,7 @@ struct DriverTests {
   }
 
   @Test("a repeated duty command is stored and answered again")
-  mutating func twice() {
+  mutating func repeated() {
     _ = handle(.request(id: 1, .drive(.offline)))
     _ = handle(.dutyStored("no room"))
     _ = handle(.request(id: 2, .drive(.offline)))

@@ -21,7 +21,7 @@ struct SettingsLifecycleTests {
   }
 
   @Test("settings that may not be stored never become the last working settings")
-  func kept() {
+  func notStored() {
     var settings = SettingsLifecycle(text: nil)
     expectNil(settings.accepted(sentAt: second(1)))
     settings.activated(text: "first", at: second(20))

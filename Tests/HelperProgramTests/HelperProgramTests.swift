@@ -144,7 +144,7 @@ struct HelperProgramTests {
   }
 
   @Test("a program that ignores SIGTERM is killed two seconds later")
-  func stubborn() throws {
+  func ignoresSIGTERM() throws {
     let start = ContinuousClock.now
     let result = try run("trap '' TERM; while :; do sleep 0.1; done", deadline: .milliseconds(200))
     expectEqual(result.ending, .timedOut)

@@ -125,7 +125,7 @@ struct DoctorCommandTests {
 
   @Test(
     "doctor fails and names the cause if the running daemon's updates are not accepted", arguments: Trouble.all)
-  func dark(_ trouble: Trouble) throws {
+  func notAccepted(_ trouble: Trouble) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")
     if let fault = trouble.fault { try bench.emulator?.fault(fault) }
@@ -264,7 +264,7 @@ struct DoctorCommandTests {
   }
 
   @Test("doctor fails if Fleet Engine's certificate is untrusted, or if a web page answers in its place")
-  func others() throws {
+  func notFleetEngine() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
     let front = try TLSFront(.good, before: try #require(bench.emulator?.port))

@@ -25,7 +25,7 @@ struct TripsTests {
   }
 
   @Test("a pause sends only OFFLINE, even if the daemon is killed before OFFLINE is accepted; resume sends ONLINE")
-  func duty() throws {
+  func pause() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
     try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)

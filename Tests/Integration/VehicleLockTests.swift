@@ -176,7 +176,7 @@ struct VehicleLockTests {
   }
 
   @Test("at a start, settings that are rolled back do not leave their vehicle locked")
-  func takenBack() throws {
+  func rolledBack() throws {
     let bench = try TestBench()
     let state = bench.directory("state")
     for directory in [state, bench.directory("locks")] { mkdir(directory, 0o700) }

@@ -87,7 +87,7 @@ struct SettingsLoaderTests {
 
   @Test(
     "if the settings file has a mistake, the mistake is reported with its position, and the stored settings are used")
-  func standsIn() throws {
+  func storedSettings() throws {
     let before = loader(Self.good)
     let first = try start(before)
     let file = try #require(first.settings)
