@@ -200,7 +200,9 @@ extension FleetBench {
   }
 
   /// An update of a taxi.
-  /// - Parameters: - past: number of older positions. - mask: update mask; nil for the fields in the body.
+  /// - Parameters:
+  ///   - past: number of older positions.
+  ///   - mask: update mask; nil for the fields in the body.
   func trip(
     _ state: String?, position: String? = #"{"latitude":48,"longitude":11}"#, past: Int = 0, mask: String? = nil,
     token: String? = nil

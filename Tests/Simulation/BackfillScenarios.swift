@@ -298,7 +298,7 @@ struct BackfillScenarios {
         acts: [
           (297, .suspend(81)), (200, .reload(vehicle: "truck-2")), (346, .reload(vehicle: "truck-1")),
           (512, .ask(.reload)),
-        ], noise: 0, hasRing: true, hasCertificates: true))
+        ], noise: 0, hasInstallationFaults: true, hasCertificates: true))
     expectEqual(world.applied(519..<520).map { World.second(of: $0.live) }, [512])
   }
 
@@ -310,7 +310,7 @@ struct BackfillScenarios {
         faults: [
           Fault(.ahead(90), 165..<214), Fault(.slow(20), 171..<211),
           Fault(.settingsWrong(mayConcernVehicle: true), 0..<170),
-        ], noise: 0, settings: [.maxLocations(2)], hasRing: true))
+        ], noise: 0, settings: [.maxLocations(2)], hasInstallationFaults: true))
     expectEqual(world.removals.map(\.reason).filter { $0 != .delivered }, [.full, .full, .thinned, .misdated])
   }
 }

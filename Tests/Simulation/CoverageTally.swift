@@ -36,21 +36,22 @@ struct CoverageTally {
   }
 
   /// The differences from `coverage.txt`.
-  /// - Parameters: - names: the names of all cases. - isThorough: whether there are at least as many runs as in `make
-  ///   simulate`.
+  /// - Parameters:
+  ///   - names: the names of all cases.
+  ///   - isThorough: whether there are at least as many runs as in `make simulate`.
   func problems(_ names: [String], _ expectations: [String: Expectation], isThorough: Bool) -> [String] {
     let unknown = expectations.keys.filter { !names.contains($0) }.sorted()
     return unknown.map { "\($0): there is no such case" }
       + names.compactMap { name in
         let count = runs[name] ?? 0
         switch expectations[name] {
-        case nil: return "\(name): met by \(count) runs, and not in coverage.txt"
-        case .never(let why): return count == 0 ? nil : "\(name): met by \(count) runs, although \(why)"
-        case .often where !isThorough: return count > 0 ? nil : "\(name): no run meets it any more"
+        case nil: return "\(name): covered by \(count) runs, and not in coverage.txt"
+        case .never(let why): return count == 0 ? nil : "\(name): covered by \(count) runs, although \(why)"
+        case .often where !isThorough: return count > 0 ? nil : "\(name): no run covers it any more"
         case .rare: return nil
         case .seldom where !isThorough: return nil
         case .often, .seldom:
-          return count >= CoverageTally.minimumRuns ? nil : "\(name): only \(count) runs meet it any more"
+          return count >= CoverageTally.minimumRuns ? nil : "\(name): only \(count) runs cover it any more"
         }
       }
   }
@@ -64,7 +65,7 @@ struct CoverageTally {
     let uncovered = names.filter { runs[$0] == nil }.map { name in
       if case .never(let why) = expectations[name] { "   never  \(name): \(why)" } else { "   never  \(name)" }
     }
-    return (["    runs  that meet it"] + covered + uncovered).joined(separator: "\n")
+    return (["    runs  that cover it"] + covered + uncovered).joined(separator: "\n")
   }
 
   /// The contents of `coverage.txt`.

@@ -8,7 +8,7 @@ struct CoverageTallyTests {
   /// A tally of this many runs, each of which covers the case `ending stopped`.
   private func tally(_ runs: Int) -> CoverageTally {
     var coverage = Coverage()
-    coverage.endings.meet(.stopped)
+    coverage.endings.cover(.stopped)
     var tally = CoverageTally()
     for _ in 0..<runs { tally.add(coverage) }
     return tally
@@ -24,23 +24,23 @@ struct CoverageTallyTests {
   func often() throws {
     let text = "# what follows\nending stopped  often"
     try expectEqual(problems(1, text), [])
-    try expectEqual(problems(0, text), ["ending stopped: no run meets it any more"])
+    try expectEqual(problems(0, text), ["ending stopped: no run covers it any more"])
     try expectEqual(problems(10, text, isThorough: true), [])
-    try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs meet it any more"])
+    try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs cover it any more"])
   }
 
   @Test("a `seldom` case must be covered by at least ten of many runs")
   func seldom() throws {
     let text = "ending stopped  seldom"
     try expectEqual(problems(0, text), [])
-    try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs meet it any more"])
+    try expectEqual(problems(9, text, isThorough: true), ["ending stopped: only 9 runs cover it any more"])
   }
 
   @Test("a `never` case that a run covers is a problem")
   func never() throws {
     let text = "ending stopped  never: it does not stop"
     try expectEqual(problems(0, text, isThorough: true), [])
-    try expectEqual(problems(1, text), ["ending stopped: met by 1 runs, although it does not stop"])
+    try expectEqual(problems(1, text), ["ending stopped: covered by 1 runs, although it does not stop"])
   }
 
   @Test("a `rare` case is never a problem, however many runs cover it")
@@ -51,7 +51,7 @@ struct CoverageTallyTests {
 
   @Test("a case without a line in coverage.txt is a problem, and so is a line without a case")
   func catalogue() throws {
-    try expectEqual(problems(1, ""), ["ending stopped: met by 1 runs, and not in coverage.txt"])
+    try expectEqual(problems(1, ""), ["ending stopped: covered by 1 runs, and not in coverage.txt"])
     try expectEqual(problems(1, of: [], "ending stopped  often"), ["ending stopped: there is no such case"])
   }
 
@@ -69,7 +69,7 @@ struct CoverageTallyTests {
     expectEqual(
       tally(1234).table(["ending failed", "ending stopped", "ending rejected"], expectations),
       """
-          runs  that meet it
+          runs  that cover it
           1234  ending stopped
          never  ending failed: it cannot
          never  ending rejected

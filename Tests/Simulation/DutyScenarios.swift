@@ -466,7 +466,7 @@ struct DutyScenarios {
       Scenario(
         seed: 10_015_088, duration: 195, drive: .steady(14), faults: [Fault(.credentialMissing, 0..<16)],
         acts: [(154, .pause), (32, .edit(isTokenWrong: true, confirm: 60))], noise: 0, settings: Self.trips,
-        hasRing: true))
+        hasInstallationFaults: true))
     expect(world.isOfflinePending)
   }
 }

@@ -46,7 +46,7 @@ struct LifecycleScenarios {
           Fault(.serverClock(3600), 43..<50),
         ],
         acts: [(49, .reload(vehicle: "truck-2")), (69, .reload(vehicle: "truck-1"))], noise: 0, isDateless: true,
-        hasRing: true, hasCertificates: true))
+        hasInstallationFaults: true, hasCertificates: true))
     let live = world.server.applied.filter { $0.vehicle == "truck-1" }.map { World.second(of: $0.live) }
     expectEqual(live.suffix(2), [43, 31])
   }
@@ -57,7 +57,7 @@ struct LifecycleScenarios {
       Scenario(
         seed: 10_192_014, duration: 167, drive: .city,
         acts: [(165, .reload(vehicle: "truck-2")), (164, .deleteDirectory(noticedAfter: 3550))], noise: 0,
-        settings: [.commitInterval(1)], hasModem: true, hasRing: true, hasCertificates: true))
+        settings: [.commitInterval(1)], hasModem: true, hasInstallationFaults: true, hasCertificates: true))
     expectEqual(world.attempts.suffix(2).map(\.vehicle), ["truck-1", "truck-2"])
   }
 

@@ -131,7 +131,7 @@ struct LineScenarios {
     let world = try World.drive(
       Scenario(
         seed: 10_007_153, duration: 211, drive: .steady(14.0), faults: [Fault(.noise(0.005), 193..<203)],
-        acts: [(203, .suspend(2))], noise: 0.0, hasModem: true, hasRing: true))
+        acts: [(203, .suspend(2))], noise: 0.0, hasModem: true, hasInstallationFaults: true))
     expect(world.agent.statistics.fixes >= 150)
   }
 
@@ -164,7 +164,7 @@ struct LineScenarios {
       Scenario(
         seed: 348_122, duration: 191, drive: .steady(14.0), faults: [Fault(.bytesLost(0.1), 59..<172, of: 1)],
         acts: [(102, .pause), (169, .suspend(7)), (169, .resume)], noise: 0.0, dialect: .dateLast,
-        second: Scenario.Second(lag: 400, metresOff: 0)),
+        secondReceiver: .init(lag: 400, metresOff: 0)),
     ])
   func wholeAfterDamage(scenario: Scenario) throws {
     _ = try World.drive(scenario)
@@ -238,7 +238,7 @@ struct LineScenarios {
       Scenario(
         seed: 10_105_048, duration: 505, drive: .random, faults: [Fault(.unplugged, 418..<419)],
         acts: [(38, .powerCut(afterEffects: 5, seconds: 6)), (99, .sourceEnded)], noise: 0, hasModem: true,
-        hasRing: true))
+        hasInstallationFaults: true))
     expect(!world.applied(440..<505).isEmpty)
   }
 
@@ -257,7 +257,7 @@ struct LineScenarios {
       Scenario(
         seed: 10_232_021, duration: 198, drive: .random,
         faults: [Fault(.bytesLost(0.1), 143..<182), Fault(.settingsDeleted, 57..<68), Fault(.settingsDeleted, 0..<56)],
-        acts: [(174, .deleteDirectory(noticedAfter: 4464))], dialect: .dateLast, hasRing: true))
+        acts: [(174, .deleteDirectory(noticedAfter: 4464))], dialect: .dateLast, hasInstallationFaults: true))
     expectEqual(world.fixesOfCollisions, 1)
   }
 

@@ -116,7 +116,7 @@ struct LockScenarios {
         seed: 10_131_699, duration: 296, drive: .steady(14),
         faults: [Fault(.otherDaemon(vehicle: "truck-2"), 269..<270)],
         acts: [(269, .reload(vehicle: "truck-2")), (269, .reload(vehicle: "truck-1"))], noise: 0, baud: 38_400,
-        isAutobaud: true, hasRing: true, hasCertificates: true))
+        isAutobaud: true, hasInstallationFaults: true, hasCertificates: true))
     expect(!world.applied(290..<296).isEmpty)
   }
 

@@ -466,7 +466,8 @@ struct PowerScenarios {
         acts: [
           (39, .powerCut(afterEffects: 0, seconds: 47)), (163, .goOffline), (314, .resume), (21, .pause),
           (226, .reload(vehicle: "truck-2")),
-        ], noise: 0, settings: [.trips(reportsState: true, offlineOnStop: true), .interval(5)], hasRing: true))
+        ], noise: 0, settings: [.trips(reportsState: true, offlineOnStop: true), .interval(5)],
+        hasInstallationFaults: true))
   }
 
   @Test("positions in a deleted backlog file are lost if the settings name another vehicle before the next commit")
@@ -477,7 +478,7 @@ struct PowerScenarios {
         acts: [
           (447, .powerCut(afterEffects: 0, seconds: 6)), (127, .network(true)), (133, .network(false)),
           (247, .reload(vehicle: "truck-2")), (313, .reload(vehicle: "truck-1")),
-        ], noise: 0, hasRing: true))
+        ], noise: 0, hasInstallationFaults: true))
     expectEqual(world.events(.storeReplaced).count, 1)
   }
 }

@@ -33,7 +33,7 @@ struct RandomRunTests {
   @Test(
     "the invariants hold in random drives that also have faults of settings, credentials and directories",
     arguments: 0..<parts)
-  func ring(part: Int) throws {
+  func installation(part: Int) throws {
     try RandomRunTests.run(RandomRunTests.runs / 5, from: Int(Scenario.lastOfFirstRange) + 1, part: part)
   }
 

@@ -62,7 +62,7 @@ struct ReceiverScenarios {
       Scenario(
         seed: 25_731, duration: 280, drive: .random,
         faults: [Fault(.ahead(90), 146..<168), Fault(.unplugged, 254..<255)],
-        noise: 0.0, second: Scenario.Second(metresOff: 60)),
+        noise: 0.0, secondReceiver: .init(metresOff: 60)),
       Scenario(
         seed: 27_054, duration: 516, drive: .random,
         faults: [

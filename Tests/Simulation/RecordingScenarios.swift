@@ -27,7 +27,8 @@ struct RecordingScenarios {
     let world = try World.drive(
       Scenario(
         seed: 10_003_688, duration: 622, drive: .steady(14.0),
-        faults: [Fault(.twice, 570..<571), Fault(.heldBack, 580..<581)], noise: 0.0, recording: .pipe, hasRing: true))
+        faults: [Fault(.twice, 570..<571), Fault(.heldBack, 580..<581)], noise: 0.0, recording: .pipe,
+        hasInstallationFaults: true))
     expect(world.longestGap(5..<620) <= 13)
   }
 
@@ -58,7 +59,7 @@ struct RecordingScenarios {
     let world = try World.drive(
       Scenario(
         seed: 10_012_492, duration: 247, drive: .steady(14), faults: [Fault(.bytesLost(0.1), 223..<224)],
-        acts: [(133, .pause), (224, .resume)], noise: 0, recording: .pipe, hasRing: true))
+        acts: [(133, .pause), (224, .resume)], noise: 0, recording: .pipe, hasInstallationFaults: true))
     expect(!world.applied(224..<247).isEmpty)
   }
 
@@ -67,7 +68,7 @@ struct RecordingScenarios {
     let world = try World.drive(
       Scenario(
         seed: 10_144_322, duration: 263, drive: .steady(14), faults: [Fault(.noise(0.02), 240..<247)],
-        acts: [(200, .pause), (247, .resume)], noise: 0, recording: .pipe, hasRing: true))
+        acts: [(200, .pause), (247, .resume)], noise: 0, recording: .pipe, hasInstallationFaults: true))
     expectEqual(world.applied(200..<250).map { World.second(of: $0.live) }, [245])
   }
 
@@ -76,7 +77,7 @@ struct RecordingScenarios {
     _ = try World.drive(
       Scenario(
         seed: 10_144_322, duration: 351, drive: .steady(14), faults: [Fault(.noise(0.02), 318..<343)],
-        acts: [(343, .suspend(1))], noise: 0, dialect: .dateLast, recording: .pipe, hasRing: true))
+        acts: [(343, .suspend(1))], noise: 0, dialect: .dateLast, recording: .pipe, hasInstallationFaults: true))
   }
 
   @Test("epochs that arrive from a pipe in one burst are replayed at their own pace")
@@ -85,7 +86,7 @@ struct RecordingScenarios {
       Scenario(
         seed: 10_022_884, duration: 149, drive: .steady(14),
         faults: [Fault(.heldBack, 143..<146), Fault(.credentialMissing, 108..<127)],
-        acts: [(85, .kill(afterEffects: 0, seconds: 18))], noise: 0, recording: .pipe, hasRing: true,
+        acts: [(85, .kill(afterEffects: 0, seconds: 18))], noise: 0, recording: .pipe, hasInstallationFaults: true,
         hasCertificates: true))
   }
 
@@ -95,7 +96,7 @@ struct RecordingScenarios {
     _ = try World.drive(
       Scenario(
         seed: 10_053_816, duration: 97, drive: .steady(14), faults: [Fault(.bytesLost(0.1), 56..<100)], noise: 0,
-        recording: .pipe, hasRing: true))
+        recording: .pipe, hasInstallationFaults: true))
   }
 
   @Test("in a pipe, an epoch with a checksum collision ends four seconds later if the next three epochs are damaged")
@@ -104,7 +105,8 @@ struct RecordingScenarios {
       Scenario(
         seed: 10_036_334, duration: 567, drive: .city,
         faults: [Fault(.bytesLost(0.1), 560..<564), Fault(.credentialMissing, 0..<168)],
-        acts: [(149, .kill(afterEffects: 1, seconds: 2))], dialect: .dateLast, recording: .pipe, hasRing: true,
+        acts: [(149, .kill(afterEffects: 1, seconds: 2))], dialect: .dateLast, recording: .pipe,
+        hasInstallationFaults: true,
         hasCertificates: true))
     expectEqual(world.fixesOfCollisions, 1)
   }
@@ -115,7 +117,7 @@ struct RecordingScenarios {
       Scenario(
         seed: 10_091_904, duration: 154, drive: .steady(14),
         faults: [Fault(.bytesLost(0.1), 120..<148), Fault(.settingsUnreadable, 0..<73)], noise: 0, recording: .pipe,
-        hasRing: true, hasCertificates: true))
+        hasInstallationFaults: true, hasCertificates: true))
     expectEqual(world.fixesOfCollisions, 1)
   }
 
@@ -127,7 +129,7 @@ struct RecordingScenarios {
         acts: [
           (46, .powerCut(afterEffects: 12, seconds: 82)), (0, .network(true)), (47, .network(false)),
           (82, .deleteDirectory(noticedAfter: 7120)),
-        ], wallError: 1_576_800_000, noise: 0, dialect: .dateLast, recording: .pipe, hasRing: true))
+        ], wallError: 1_576_800_000, noise: 0, dialect: .dateLast, recording: .pipe, hasInstallationFaults: true))
     expectEqual(world.applied(173..<203).map { World.second(of: $0.live) }.last, 193)
   }
 
@@ -141,7 +143,7 @@ struct RecordingScenarios {
           (337, .kill(afterEffects: 2, seconds: 2)), (351, .ask(.reload)),
           (157, .powerCut(afterEffects: 3, seconds: 10)), (162, .ask(.reload)), (339, .reload(vehicle: "truck-1")),
           (147, .deleteDirectory(noticedAfter: 213)), (151, .pause),
-        ], noise: 0, recording: .pipe, hasRing: true, hasCertificates: true))
+        ], noise: 0, recording: .pipe, hasInstallationFaults: true, hasCertificates: true))
     expect(world.fixesOfCollisions > 0)
   }
 
@@ -151,7 +153,7 @@ struct RecordingScenarios {
     let world = try World.drive(
       Scenario(
         seed: 10_562_950, duration: 257, drive: .random, faults: [Fault(.bytesLost(0.1), 68..<191)], noise: 0,
-        dialect: .usual, recording: .pipe, hasRing: true))
+        dialect: .usual, recording: .pipe, hasInstallationFaults: true))
     expectEqual(world.fixesOfCollisions, 2)
   }
 }

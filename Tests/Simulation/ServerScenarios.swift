@@ -135,22 +135,23 @@ struct ServerScenarios {
         Scenario(
           seed: 10_170_075, duration: 209, drive: .steady(14),
           faults: [Fault(.answers(503, "UNAVAILABLE", retryAfter: "30"), 201..<202)],
-          acts: [(198, .deleteDirectory(noticedAfter: 7706))], noise: 0, hasRing: true),
+          acts: [(198, .deleteDirectory(noticedAfter: 7706))], noise: 0, hasInstallationFaults: true),
         Scenario(
           seed: 10_167_228, duration: 119, drive: .steady(14),
           faults: [Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), 107..<108)],
-          acts: [(55, .edit(isTokenWrong: true, confirm: 60))], noise: 0, hasRing: true),
+          acts: [(55, .edit(isTokenWrong: true, confirm: 60))], noise: 0, hasInstallationFaults: true),
         Scenario(
           seed: 10_182_148, duration: 200, drive: .steady(14),
           faults: [
             Fault(.answers(429, "RESOURCE_EXHAUSTED", retryInfo: "12.5s"), 184..<185), Fault(.slow(3), 184..<185),
             Fault(.settingsWrong(mayConcernVehicle: false), 34..<46), Fault(.credentialMissing, 0..<52),
           ],
-          acts: [(185, .deleteDirectory(noticedAfter: 560))], noise: 0, hasRing: true),
+          acts: [(185, .deleteDirectory(noticedAfter: 560))], noise: 0, hasInstallationFaults: true),
         Scenario(
           seed: 10_199_058, duration: 351, drive: .city,
           faults: [Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), 342..<343)],
-          acts: [(199, .suspend(137)), (318, .deleteDirectory(noticedAfter: 9073))], noise: 0, hasRing: true),
+          acts: [(199, .suspend(137)), (318, .deleteDirectory(noticedAfter: 9073))], noise: 0,
+          hasInstallationFaults: true),
         Scenario(
           seed: 324_444, duration: 399, drive: .steady(0),
           faults: [Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "45"), 327..<377)],
@@ -166,7 +167,7 @@ struct ServerScenarios {
           seed: 10_319_742, duration: 552, drive: .steady(14),
           faults: [Fault(.answers(429, "RESOURCE_EXHAUSTED", retryInfo: "12.5s"), 438..<538)],
           acts: [(488, .kill(afterEffects: 1, seconds: 34)), (448, .edit(isTokenWrong: false, confirm: 60))], noise: 0,
-          hasRing: true),
+          hasInstallationFaults: true),
       ], [202..<208, 108..<119, 187..<188, 345..<346, 376..<399, 113..<125, 533..<534]))
   func askedWaitEnds(scenario: Scenario, seconds: Range<Int>) throws {
     let world = try World.drive(scenario)

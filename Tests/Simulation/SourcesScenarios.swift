@@ -17,7 +17,7 @@ struct SourcesScenarios {
   func lag(milliseconds: Int) throws {
     let world = try World.drive(
       Scenario(
-        duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: milliseconds)))
+        duration: 900, faults: [Fault(.unplugged, 300..<600)], secondReceiver: .init(lag: milliseconds)))
     expectEqual(world.events(.sourceChosen).count, 3)
     expect(world.agent.statistics.rejected.isEmpty)
     expect(world.longestGap(5..<298) <= 11)
@@ -33,7 +33,7 @@ struct SourcesScenarios {
     "after failover to a receiver whose clock lags by half a minute, its fixes are accepted once five of them agree")
   func contradicted() throws {
     let world = try World.drive(
-      Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)], second: Scenario.Second(lag: 30_000)))
+      Scenario(duration: 900, faults: [Fault(.unplugged, 300..<600)], secondReceiver: .init(lag: 30_000)))
     expectEqual(world.events(.sourceChosen).count, 3)
     expect(!world.applied(306..<322).isEmpty)
     expect(!world.applied(615..<640).isEmpty)
@@ -42,7 +42,7 @@ struct SourcesScenarios {
   @Test("a second receiver whose positions are wrong is not used as long as the first is good")
   func farOffUnused() throws {
     let alone = try World.drive(Scenario(duration: 600))
-    let world = try World.drive(Scenario(duration: 600, second: Scenario.Second(metresOff: 5000)))
+    let world = try World.drive(Scenario(duration: 600, secondReceiver: .init(metresOff: 5000)))
     expectEqual(world.server.applied.map(\.live), alone.server.applied.map(\.live))
     expectEqual(world.events(.sourceChosen).count, 1)
   }
@@ -50,7 +50,7 @@ struct SourcesScenarios {
   @Test("after failover to a receiver whose positions are wrong, they are reported unchanged")
   func farOff() throws {
     let world = try World.drive(
-      Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)], second: Scenario.Second(metresOff: 5000)))
+      Scenario(duration: 900, faults: [Fault(.noFix, 300..<600)], secondReceiver: .init(metresOff: 5000)))
     expect(world.agent.statistics.rejected.isEmpty)
     expect(!world.applied(310..<322).isEmpty)
     expect(world.longestGap(5..<890) <= 23)
@@ -60,7 +60,7 @@ struct SourcesScenarios {
   func noisy() throws {
     let world = try World.drive(
       Scenario(
-        duration: 900, faults: [Fault(.noise(0.3), 200..<700)], second: Scenario.Second(lag: 400)))
+        duration: 900, faults: [Fault(.noise(0.3), 200..<700)], secondReceiver: .init(lag: 400)))
     expect(world.longestGap(5..<890) <= 23)
     expect(world.events(.fixLost).isEmpty)
   }
@@ -70,7 +70,7 @@ struct SourcesScenarios {
     let faults = stride(from: 100, to: 1300, by: 60).flatMap {
       [Fault(.noFix, $0..<($0 + 30)), Fault(.unplugged, ($0 + 30)..<($0 + 60), of: 1)]
     }
-    let world = try World.drive(Scenario(duration: 1500, faults: faults, second: Scenario.Second(lag: 3000)))
+    let world = try World.drive(Scenario(duration: 1500, faults: faults, secondReceiver: .init(lag: 3000)))
     expect(world.longestGap(5..<1490) <= 30)
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
@@ -81,7 +81,7 @@ struct SourcesScenarios {
       Scenario(
         seed: 52_934, duration: 148, drive: .steady(14), faults: [Fault(.undated, 71..<131)],
         acts: [(20, .powerCut(afterEffects: 12, seconds: 26))], wallError: -2_000_000, noise: 0,
-        second: Scenario.Second(lag: 3000), hasCertificates: true))
+        secondReceiver: .init(lag: 3000), hasCertificates: true))
     expectEqual(world.removals.count { $0.reason == .misdated }, 6)
     expect(!world.applied(138..<140).isEmpty)
   }

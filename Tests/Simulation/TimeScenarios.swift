@@ -62,7 +62,7 @@ struct TimeScenarios {
     _ = try World.drive(
       Scenario(
         seed: 99_209, duration: 62, drive: .steady(14.0), faults: [Fault(.ahead(1_650_000_000), 7..<55)],
-        wallError: 1_576_800_000, noise: 0.0, second: Scenario.Second(lag: 0, metresOff: 60.0), hasCertificates: true))
+        wallError: 1_576_800_000, noise: 0.0, secondReceiver: .init(lag: 0, metresOff: 60.0), hasCertificates: true))
   }
 
   @Test(
@@ -79,7 +79,7 @@ struct TimeScenarios {
         faults: [
           Fault(.latency(6000), 228..<318), Fault(.ahead(ahead), 301..<306), Fault(.credentialMissing, 0..<193),
         ],
-        acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasRing: true, hasCertificates: true))
+        acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasInstallationFaults: true, hasCertificates: true))
   }
 
   @Test("a receiver whose clock error changes for some seconds is corrected again, and no position is late")
@@ -334,12 +334,12 @@ struct TimeScenarios {
       (
         Scenario(
           seed: 202_219, duration: 644, faults: [Fault(.noTime, 577..<650), Fault(.serverClock(-3600), 560..<645)],
-          noise: 0, second: Scenario.Second(lag: 8000), hasCertificates: true), 15..<630
+          noise: 0, secondReceiver: .init(lag: 8000), hasCertificates: true), 15..<630
       ),
       (
         Scenario(
           seed: 118_674, duration: 292, faults: [Fault(.noFix, 263..<296), Fault(.serverClock(-3600), 262..<282)],
-          acts: [(25, .powerCut(afterEffects: 0, seconds: 33))], noise: 0, second: Scenario.Second(lag: 8000),
+          acts: [(25, .powerCut(afterEffects: 0, seconds: 33))], noise: 0, secondReceiver: .init(lag: 8000),
           hasCertificates: true), 90..<278
       ),
     ])
@@ -432,15 +432,16 @@ struct TimeScenarios {
       Scenario(
         seed: 215_439, duration: 88, drive: .steady(14), faults: [Fault(.ahead(50_000_000), 67..<79)],
         acts: [(70, .clockStep(26_828))], wallError: 946_080_000, noise: 0, isDateless: true,
-        second: Scenario.Second(lag: 0, metresOff: 5000), hasCertificates: true),
+        secondReceiver: .init(lag: 0, metresOff: 5000), hasCertificates: true),
       Scenario(
         seed: 10_021_809, duration: 209, drive: .steady(14),
         faults: [Fault(.ahead(1_650_000_000), 196..<197), Fault(.credentialMissing, 0..<144)],
-        acts: [(196, .clockStep(-29_128))], noise: 0, isDateless: true, hasRing: true, hasCertificates: true),
+        acts: [(196, .clockStep(-29_128))], noise: 0, isDateless: true, hasInstallationFaults: true,
+        hasCertificates: true),
       Scenario(
         seed: 10_019_534, duration: 102, drive: .city,
         faults: [Fault(.latency(6000), 0..<95), Fault(.undated, 93..<94), Fault(.behind(86_400), 83..<89)], noise: 0,
-        hasRing: true, hasCertificates: true),
+        hasInstallationFaults: true, hasCertificates: true),
       Scenario(
         seed: 255_974, duration: 250, drive: .steady(14),
         faults: [Fault(.ahead(90), 136..<242), Fault(.ahead(3600), 145..<146), Fault(.serverClock(3600), 211..<227)],
@@ -448,11 +449,11 @@ struct TimeScenarios {
       Scenario(
         seed: 10_105_359, duration: 481, drive: .steady(14),
         faults: [Fault(.heldBack, 437..<443), Fault(.ahead(1_650_000_000), 432..<438)], noise: 0, isDateless: true,
-        hasRing: true, hasCertificates: true),
+        hasInstallationFaults: true, hasCertificates: true),
       Scenario(
         seed: 10_162_419, duration: 426, drive: .steady(0),
         faults: [Fault(.heldBack, 387..<393), Fault(.ahead(50_000_000), 382..<388)], noise: 0, isDateless: true,
-        hasRing: true, hasCertificates: true),
+        hasInstallationFaults: true, hasCertificates: true),
     ])
   func datedByAnother(scenario: Scenario) throws { _ = try World.drive(scenario) }
 
@@ -466,7 +467,7 @@ struct TimeScenarios {
         acts: [
           (29, .powerCut(afterEffects: 7, seconds: 58)), (135, .kill(afterEffects: 4, seconds: 6)), (109, .pause),
           (139, .resume),
-        ], noise: 0, hasRing: true))
+        ], noise: 0, hasInstallationFaults: true))
     expectEqual(world.runNumber, 2)
   }
 
@@ -476,7 +477,8 @@ struct TimeScenarios {
       Scenario(
         seed: 10_027_417, duration: 25, drive: .steady(0),
         faults: [Fault(.providerUndated(backdating: 60), 8..<9), Fault(.ahead(18), 7..<23)],
-        acts: [(2, .kill(afterEffects: 12, seconds: 6))], noise: 0, baud: 115_200, isAutobaud: true, hasRing: true))
+        acts: [(2, .kill(afterEffects: 12, seconds: 6))], noise: 0, baud: 115_200, isAutobaud: true,
+        hasInstallationFaults: true))
     expectEqual(world.runNumber, 1)
   }
 
@@ -488,12 +490,12 @@ struct TimeScenarios {
         Scenario(
           seed: 284_617, duration: 21, drive: .steady(14),
           faults: [Fault(.mute, 5..<11), Fault(.providerUndated(backdating: 0), 1..<2), Fault(.ahead(18), 0..<12)],
-          noise: 0, second: Scenario.Second(lag: 3000, metresOff: 0)), [19, 15]
+          noise: 0, secondReceiver: .init(lag: 3000, metresOff: 0)), [19, 15]
       ),
       (
         Scenario(
           seed: 284_617, duration: 21, drive: .steady(14), faults: [Fault(.mute, 5..<11), Fault(.ahead(14), 0..<12)],
-          noise: 0, second: Scenario.Second(lag: 3000, metresOff: 0)), [15, 14]
+          noise: 0, secondReceiver: .init(lag: 3000, metresOff: 0)), [15, 14]
       ),
     ])
   func queuedBeforeTime(scenario: Scenario, live: [Int]) throws {
@@ -507,7 +509,7 @@ struct TimeScenarios {
       Scenario(
         seed: 10_238_199, duration: 268, drive: .city,
         faults: [Fault(.ahead(18), 210..<267), Fault(.ahead(18), 252..<257)],
-        acts: [(225, .powerCut(afterEffects: 6, seconds: 10))], noise: 0, isDateless: true, hasRing: true,
+        acts: [(225, .powerCut(afterEffects: 6, seconds: 10))], noise: 0, isDateless: true, hasInstallationFaults: true,
         hasCertificates: true))
   }
 
@@ -517,12 +519,14 @@ struct TimeScenarios {
       Scenario(
         seed: 10_192_154, duration: 179, drive: .random,
         faults: [Fault(.ahead(18), 36..<158), Fault(.settingsWrong(mayConcernVehicle: false), 0..<24)],
-        acts: [(12, .edit(isTokenWrong: true, confirm: 180))], noise: 0, settings: [.maxLocations(2)], hasRing: true,
+        acts: [(12, .edit(isTokenWrong: true, confirm: 180))], noise: 0, settings: [.maxLocations(2)],
+        hasInstallationFaults: true,
         hasCertificates: true),
       Scenario(
         seed: 10_192_154, duration: 169, drive: .random,
         faults: [Fault(.ahead(18), 36..<158), Fault(.settingsWrong(mayConcernVehicle: false), 0..<36)],
-        acts: [(12, .edit(isTokenWrong: true, confirm: 180))], settings: [.maxLocations(2)], hasRing: true,
+        acts: [(12, .edit(isTokenWrong: true, confirm: 180))], settings: [.maxLocations(2)],
+        hasInstallationFaults: true,
         hasCertificates: true),
     ]
     for scenario in scenarios {
@@ -550,7 +554,7 @@ struct TimeScenarios {
           Fault(.ahead(18), 364..<369), Fault(.ahead(1_650_000_000), 265..<270), Fault(.credentialMissing, 0..<225),
         ],
         acts: [(272, .powerCut(afterEffects: 0, seconds: 88)), (53, .deleteDirectory(noticedAfter: 14443))], noise: 0,
-        settings: [.interval(5)], hasRing: true, hasCertificates: true))
+        settings: [.interval(5)], hasInstallationFaults: true, hasCertificates: true))
     expectEqual(world.applied(368..<369).map { World.second(of: $0.live) }, [382])
   }
 
@@ -561,7 +565,7 @@ struct TimeScenarios {
         seed: 10_396_412, duration: 23, drive: .steady(14),
         faults: [Fault(.providerUndated(backdating: 60), 1..<2), Fault(.ahead(50_000_000), 0..<20)],
         acts: [(9, .kill(afterEffects: 0, seconds: 6)), (4, .deleteDirectory(noticedAfter: 1582))], noise: 0,
-        hasRing: true))
+        hasInstallationFaults: true))
     expect(!world.applied(20..<23).isEmpty)
   }
 

@@ -153,7 +153,7 @@ struct UpdateFormScenarios {
         seed: 10_475_571, duration: 503, drive: .steady(0),
         faults: [Fault(.latency(6000), 368..<401), Fault(.badConnections(every: 2, .internalError), 290..<396)],
         acts: [(288, .clockSet), (365, .ask(.reload))], wallError: -138_778_322, noise: 0, settings: [.interval(5)],
-        isDateless: true, hasRing: true))
+        isDateless: true, hasInstallationFaults: true))
     expectEqual(world.applied(391..<503).map { World.second(of: $0.live) }, [390, 454])
   }
 }

@@ -44,7 +44,7 @@ struct Coverage {
   }
 
   /// All cases, in order, each as `group case`, and whether the run covered it.
-  var list: [(name: String, isMet: Bool)] { Array(zip(Coverage.names, groups.flatMap(\.areMet))) }
+  var list: [(name: String, isMet: Bool)] { Array(zip(Coverage.names, groups.flatMap(\.areCovered))) }
 
   /// The names are the same in each run, and are made only once, because that takes longer than recording which cases
   /// are covered.
@@ -55,13 +55,13 @@ struct Coverage {
 private protocol CaseGroup {
   var names: [String] { get }
   /// Whether each case is covered, in the order of `names`.
-  var areMet: [Bool] { get }
+  var areCovered: [Bool] { get }
 }
 
 /// The cases of one kind, and which of them are covered.
 struct Cases<Case: CaseIterable & Hashable>: CaseGroup {
   private let group: String
-  private var met: Set<Case> = []
+  private var covered: Set<Case> = []
   /// The case that occurred last: most occur many times in a row.
   private var last: Case?
 
@@ -69,15 +69,15 @@ struct Cases<Case: CaseIterable & Hashable>: CaseGroup {
     self.group = group
   }
 
-  mutating func meet(_ one: Case) {
+  mutating func cover(_ one: Case) {
     guard one != last else { return }
     last = one
-    met.insert(one)
+    covered.insert(one)
   }
 
   fileprivate var names: [String] { Case.allCases.map { "\(group) \($0)" } }
 
-  fileprivate var areMet: [Bool] { Case.allCases.map { met.contains($0) } }
+  fileprivate var areCovered: [Bool] { Case.allCases.map { covered.contains($0) } }
 }
 
 // Cases for which the core has no list. A new case does not compile until it is added here.

@@ -46,7 +46,7 @@ struct FleetEngineServer {
   /// Requests that were rejected for their form.
   private(set) var refusedForms: Set<UInt64> = []
   /// The faults that have affected requests.
-  private(set) var metFaults: Set<FaultCase> = []
+  private(set) var coveredFaults: Set<FaultCase> = []
   private var knownClaims: [String: (exp: Double, vehicle: String)] = [:]
 
   mutating func answer(
@@ -57,7 +57,7 @@ struct FleetEngineServer {
     for fault in scenario.faults where fault.isActive(at: second) {
       guard case .serverClock(let error) = fault.kind else { continue }
       date = TokenProviderServer.date(at: second, wrongBy: error)
-      metFaults.insert(.serverClock)
+      coveredFaults.insert(.serverClock)
     }
     let target = Target(request)
     if let refusal = formRefusal(of: target, id: id, at: second, scenario) { return refusal }
@@ -82,7 +82,7 @@ struct FleetEngineServer {
       var random = SplitMix64(seed: scenario.seed &+ UInt64(requests) &+ 0x666F_726D)
       guard Double.random(in: 0..<1, using: &random) < part else { continue }
       refusedForms.insert(id)
-      metFaults.insert(FaultCase(fault.kind))
+      coveredFaults.insert(FaultCase(fault.kind))
       switch refusal {
       case .status(let status, let code):
         let body = #"{"error":{"code":\#(status),"message":"what is this","status":"\#(code)"}}"#
@@ -106,7 +106,7 @@ struct FleetEngineServer {
     let faults = scenario.faults.filter { $0.place == .server && $0.isActive(at: second) }
     for fault in faults {
       guard case .answers(let status, let code, let retryAfter, let retryInfo) = fault.kind else { continue }
-      metFaults.insert(.answers)
+      coveredFaults.insert(.answers)
       var headers: [(name: String, value: String)] = []
       if let retryAfter { headers.append(("Retry-After", retryAfter)) }
       let details = retryInfo.map { #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#($0)"}"# }
@@ -115,7 +115,7 @@ struct FleetEngineServer {
     for case (.answersSometimes(let part, let status, let code), let from) in faults.map({ ($0.kind, $0.from) }) {
       var random = SplitMix64(seed: scenario.seed &+ UInt64(requests) &+ UInt64(from) << 32)
       guard Double.random(in: 0..<1, using: &random) < part else { continue }
-      metFaults.insert(.answersSometimes)
+      coveredFaults.insert(.answersSometimes)
       return .refused(status, code, "by chance")
     }
     guard let target else {
@@ -173,7 +173,7 @@ struct FleetEngineServer {
         default: nil
         }
       guard let refusal else { continue }
-      metFaults.insert(FaultCase(fault.kind))
+      coveredFaults.insert(FaultCase(fault.kind))
       return refusal
     }
     applied.append(
@@ -205,7 +205,7 @@ struct FleetEngineServer {
     else { return .refused(401, "UNAUTHENTICATED", "no such token") }
     for fault in faults {
       if case .revoked = fault.kind, issued.issuedAt < Double(fault.from) {
-        metFaults.insert(.revoked)
+        coveredFaults.insert(.revoked)
         return .refused(401, "UNAUTHENTICATED", "revoked")
       }
     }

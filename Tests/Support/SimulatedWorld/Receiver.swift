@@ -105,7 +105,7 @@ struct Receiver {
 
   /// The offset of the receiver's clock from the true time; it ensures that no two receivers report the same timestamp.
   private var offset: Duration {
-    index > 0 ? .milliseconds(200 - (scenario.second?.lag ?? 0)) : .zero
+    index > 0 ? .milliseconds(200 - (scenario.secondReceiver?.lag ?? 0)) : .zero
   }
 
   /// The second in which this decoded fix was reported; nil if it never was.
@@ -184,11 +184,11 @@ struct Receiver {
     var stamp = Scenario.boot + .seconds(second) + offset
     var coordinate = drive.coordinate.stepped(
       by: Double.random(in: 0...scenario.noise, using: &random), heading: Double.random(in: 0..<360, using: &random))
-    if index > 0, let metres = scenario.second?.metresOff, metres > 0 {
+    if index > 0, let metres = scenario.secondReceiver?.metresOff, metres > 0 {
       coordinate = coordinate.stepped(by: metres, heading: 200)
     }
     // Timestamps that lag by more than `filter.max_age` are overruled, and overrule others.
-    var isFaulty = index > 0 && scenario.second?.lag ?? 0 > 10_000
+    var isFaulty = index > 0 && scenario.secondReceiver?.lag ?? 0 > 10_000
     var (isSilent, isTwice, isSwapped, isHeld, hasTime) = (false, false, false, false, true)
     for fault in faults where fault.isActive(at: Double(second)) {
       switch fault.kind {

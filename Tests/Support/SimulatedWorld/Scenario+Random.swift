@@ -90,7 +90,7 @@ extension Scenario {
     addRefusedBacklog()
     // In every eighth run, the settings contain the commit interval.
     if seed % 8 == 6 { settings.append(.commitInterval([1, 5, 20][Int(seed / 8 % 3)])) }
-    if seed > Scenario.lastOfFirstRange { addRing() }
+    if seed > Scenario.lastOfFirstRange { addInstallationFaults() }
   }
 
   /// Seeds after this one also have faults of settings, credentials and directories.
@@ -305,10 +305,10 @@ extension Scenario {
       acts.append((from + Int.random(in: 1...200, using: &random), .reload(vehicle: "truck-1")))
     }
     if Int.random(in: 0..<4, using: &random) == 0 {
-      second =
+      secondReceiver =
         Int.random(in: 0..<3, using: &random) > 0
-        ? Second(lag: [400, 3000, 8000].randomElement(using: &random) ?? 0)
-        : Second(metresOff: [3, 60, 5000].randomElement(using: &random) ?? 0)
+        ? SecondReceiver(lag: [400, 3000, 8000].randomElement(using: &random) ?? 0)
+        : SecondReceiver(metresOff: [3, 60, 5000].randomElement(using: &random) ?? 0)
     }
     if Int.random(in: 0..<10, using: &random) == 0 {
       let from = Int.random(in: 0..<duration, using: &random)
@@ -317,14 +317,14 @@ extension Scenario {
       faults.append(Fault(kinds.randomElement(using: &random) ?? .diskFails, from..<(from + length)))
     }
     let count = Int.random(in: 0..<3, using: &random)
-    for _ in 0..<(second == nil ? max(count - 1, 0) : count + 1) {
+    for _ in 0..<(secondReceiver == nil ? max(count - 1, 0) : count + 1) {
       let from = Int.random(in: 0..<duration, using: &random)
       let length = Int.random(in: 1...(Bool.random(using: &random) ? 20 : 200), using: &random)
       let kinds: [Fault.Kind] = [
         .noise(0.0005), .noise(0.005), .noise(0.02), .noise(0.3), .bytesLost(0.01), .bytesLost(0.1), .unplugged,
         .unplugged, .mute, .speed(4800), .speed(38_400), .noFix,
       ]
-      let source = second == nil ? 0 : Int.random(in: 0..<2, using: &random)
+      let source = secondReceiver == nil ? 0 : Int.random(in: 0..<2, using: &random)
       faults.append(Fault(kinds.randomElement(using: &random) ?? .mute, from..<(from + length), of: source))
     }
     let kind = Int.random(in: 0..<5, using: &random)

@@ -64,7 +64,7 @@ struct Scenario {
   }
 
   /// A second receiver, and its differences from the first.
-  struct Second: Sendable {
+  struct SecondReceiver: Sendable {
     /// Milliseconds by which its clock lags.
     var lag = 0
     /// Metres by which its positions are wrong.
@@ -106,11 +106,11 @@ struct Scenario {
   /// The first receiver is read through gpsd.
   var hasGPSD = false
   var recording: Recording?
-  var second: Second?
+  var secondReceiver: SecondReceiver?
   /// Each epoch arrives in several portions, as from a UART: the daemon then predicts when it is complete.
   var isSplit: Bool { seed % 4 == 3 }
-  /// Whether there are faults in the ``Ring``: settings, credentials, directories.
-  var hasRing = false
+  /// Whether there are faults in the ``Installation``: settings, credentials, directories.
+  var hasInstallationFaults = false
   /// The files of the runtime directory survive a reboot, as in a container.
   var keepsRuntimeFiles = false
   /// Certificates are checked: they are valid from a month before boot to two months after.

@@ -41,9 +41,9 @@ struct Shrinker {
     if scenario.wallError != 0 { add { $0.wallError = 0 } }
     if scenario.tokenLife != 3600 { add { $0.tokenLife = 3600 } }
     if scenario.isDateless { add { $0.isDateless = false } }
-    if scenario.second != nil {
+    if scenario.secondReceiver != nil {
       add {
-        $0.second = nil
+        $0.secondReceiver = nil
         $0.faults.removeAll { $0.source > 0 }
       }
     }
@@ -106,10 +106,10 @@ extension Scenario {
     if hasModem { parts.append("hasModem: true") }
     if hasGPSD { parts.append("hasGPSD: true") }
     if let recording { parts.append("recording: .\(recording)") }
-    if let second {
-      parts.append("second: Scenario.Second(lag: \(second.lag), metresOff: \(second.metresOff))")
+    if let secondReceiver {
+      parts.append("secondReceiver: .init(lag: \(secondReceiver.lag), metresOff: \(secondReceiver.metresOff))")
     }
-    if hasRing { parts.append("hasRing: true") }
+    if hasInstallationFaults { parts.append("hasInstallationFaults: true") }
     if keepsRuntimeFiles { parts.append("keepsRuntimeFiles: true") }
     if hasCertificates { parts.append("hasCertificates: true") }
     return "Scenario(\(parts.joined(separator: ", ")))"

@@ -14,7 +14,7 @@ struct TokenProviderServer {
 
   private(set) var issued: [String: Issued] = [:]
   /// The faults that were active when the provider received a request.
-  private(set) var metFaults: Set<FaultCase> = []
+  private(set) var coveredFaults: Set<FaultCase> = []
   private var serial = 0
 
   mutating func answer(url: String, at second: Double, _ scenario: Scenario) -> HTTPResponse {
@@ -26,7 +26,7 @@ struct TokenProviderServer {
     var vehicle = url.split(separator: "/").last.map(String.init) ?? ""
     var age = 0
     for fault in scenario.faults where fault.place == .provider && fault.isActive(at: second) {
-      metFaults.insert(FaultCase(fault.kind))
+      coveredFaults.insert(FaultCase(fault.kind))
       switch fault.kind {
       case .providerAnswers(let status): return HTTPResponse(status: status, headers: headers, body: [UInt8]("{}".utf8))
       case .providerWebPage: return HTTPResponse(status: 200, headers: headers, body: [UInt8]("<html>Log in".utf8))

@@ -30,7 +30,7 @@ extension World {
     let isOfOther = dutyNote?.vehicle.map { $0 != stateName } ?? false
     if pauseNote != nil || dutyNote != nil, !isOfOther { checkOffline() }
     change()
-    meetDuty()
+    coverDuty()
     if pauseNote == nil, dutyNote == nil {
       (offlineSince, offlineSettledAt) = (nil, nil)
     } else {
@@ -113,14 +113,14 @@ extension World {
   /// After some time without faults, the vehicle of a driver who is off duty, or paused, is OFFLINE at Fleet Engine.
   func checkOffline() {
     guard setsState, let offlineSince, !isOff, absentSince == nil, inUseSince == nil, isRunning,
-      !ring.force.isTokenWrong
+      !installation.inForce.isTokenWrong
     else { return }
     // The effect of a wrong clock on certificates is not a temporary fault.
     guard !scenario.hasCertificates else { return }
     // The longest backoff after a failure, and the duration of a request, in seconds.
     let longest = 330
     // Without settings the daemon has no vehicle, and `checkWaiting` checks for how long.
-    var calmSince = World.seconds(scenario.hasRing ? max(offlineSince, ring.ranAt) : offlineSince)
+    var calmSince = World.seconds(scenario.hasInstallationFaults ? max(offlineSince, installation.ranAt) : offlineSince)
     for fault in scenario.faults where [.network, .server, .provider, .machine].contains(fault.place) {
       guard Double(fault.from) < second, Double(fault.until + longest) > calmSince else { continue }
       calmSince = max(calmSince, Double(fault.until + longest))

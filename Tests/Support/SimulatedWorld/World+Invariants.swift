@@ -34,7 +34,7 @@ extension World {
     }
     // The file is read after the first request, which may take its whole deadline.
     if !isOff, finishedAt == nil, isRunning, openFile.troubledSince == nil, unrestored[vehicle] != nil,
-      now - max(startedAt, ring.ranAt) > .seconds(30)
+      now - max(startedAt, installation.ranAt) > .seconds(30)
     {
       violate("the stored positions of \(vehicle) were never restored")
     }
@@ -105,7 +105,7 @@ extension World {
   /// No live position is from the future, and Fleet Engine ignores none because an earlier one was.
   private func checkTimes() {
     // Fixes of a receiver whose clock lags are held until it has caught up, but not if it lags by more than this.
-    guard !scenario.isDateless, scenario.second?.lag ?? 0 <= 10_000 else { return }
+    guard !scenario.isDateless, scenario.secondReceiver?.lag ?? 0 <= 10_000 else { return }
     // The newest live position from the future that is allowed, because two time sources with the same error can
     // outvote the others, and an `iat` is less precise than a `Date`. Fleet Engine ignores positions before it.
     var excused = Scenario.boot

@@ -32,7 +32,7 @@ extension World {
 
   private func isTaken(_ vehicle: String) -> Bool {
     let isTaken = scenario.isActive(at: second) { if case .otherDaemon(vehicle) = $0 { true } else { false } }
-    if isTaken { coverage.faults.meet(.otherDaemon) }
+    if isTaken { coverage.faults.cover(.otherDaemon) }
     return isTaken
   }
 
@@ -45,7 +45,7 @@ extension World {
   func checkLock() {
     guard inUseSince != nil, !isOff, finishedAt == nil, isRunning else { return }
     let end = scenario.faults.filter { $0.place == .machine }.map { Double($0.until) }.max() ?? 0
-    if second - max(end, World.seconds(max(startedAt, resumedAt, ring.ranAt))) > 6 {
+    if second - max(end, World.seconds(max(startedAt, resumedAt, installation.ranAt))) > 6 {
       violate("another daemon has ended \(second - end) s ago, and the vehicle is not locked")
     }
   }

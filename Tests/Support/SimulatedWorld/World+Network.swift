@@ -21,7 +21,7 @@ extension World {
     }
     for fault in scenario.faults where fault.place == .network && fault.isActive(at: second) {
       guard let obstacle = obstacle(of: fault.kind) else { continue }
-      coverage.faults.meet(FaultCase(fault.kind))
+      coverage.faults.cover(FaultCase(fault.kind))
       return obstacle
     }
     return .nothing
@@ -53,7 +53,7 @@ extension World {
       default: return true
       }
     }
-    if let cause { coverage.faults.meet(FaultCase(cause.kind)) }
+    if let cause { coverage.faults.cover(FaultCase(cause.kind)) }
     return cause != nil
   }
 
@@ -64,7 +64,7 @@ extension World {
     let isReplaced = isConnected && request.usesNewConnection
     if request.usesNewConnection { dropConnection() }
     let isOver = line?.isUsable(at: now) == false
-    coverage.connections.meet(
+    coverage.connections.cover(
       isReplaced
         ? .replaced : !isConnected ? .new : isOver ? .afterGoAway : hasConnectionAnswered ? .answered : .used)
     if !isConnected || isOver {
@@ -75,8 +75,8 @@ extension World {
     for fault in scenario.faults where fault.isActive(at: second) {
       guard case .badConnections(let every, let kind) = fault.kind else { continue }
       if connections.count(where: { $0 > Double(fault.from) }) % every == 0 {
-        coverage.faults.meet(.badConnections)
-        coverage.badConnections.meet(kind)
+        coverage.faults.cover(.badConnections)
+        coverage.badConnections.cover(kind)
         return kind
       }
     }
@@ -113,7 +113,7 @@ extension World {
       // A separate generator leaves the random numbers of other faults unchanged.
       var random = SplitMix64(seed: scenario.seed ^ 0x636C_6F73 &+ id)
       guard Double.random(in: 0..<1, using: &random) < part else { continue }
-      coverage.faults.meet(.closedUnanswered)
+      coverage.faults.cover(.closedUnanswered)
       let later = now + .milliseconds(Int.random(in: 0...(seconds * 1000), using: &random))
       abandoned[id] = flight
       abandonedIDs.insert(id)
@@ -129,7 +129,7 @@ extension World {
   func upload(_ request: HTTPRequest) -> Duration {
     for fault in scenario.faults where fault.isActive(at: second) {
       guard case .bandwidth(let bytes) = fault.kind else { continue }
-      coverage.faults.meet(.bandwidth)
+      coverage.faults.cover(.bandwidth)
       return .milliseconds(request.body.count * 1000 / max(bytes, 1))
     }
     return .zero
@@ -140,7 +140,7 @@ extension World {
     for fault in scenario.faults where fault.place == .network && fault.isActive(at: second) {
       guard case .latency(let milliseconds) = fault.kind else { continue }
       base = milliseconds
-      coverage.faults.meet(.latency)
+      coverage.faults.cover(.latency)
     }
     return .milliseconds(Int.random(in: base...(base * 2), using: &random))
   }

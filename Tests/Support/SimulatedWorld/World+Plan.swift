@@ -14,7 +14,7 @@ extension World {
   /// Records the plan after a call of the agent, and after some calls verifies it in advance.
   func notePlan(_ plan: Plan) {
     lastPlan = finishedAt == nil ? plan : nil
-    meet(plan)
+    cover(plan)
     if isTranscribing { noteCause(plan, of: agent) }
     guard case .wait(let until, _, _) = plan else { return violate("\(plan) was not carried out") }
     looksAhead = (calls + phase) % (hasPassedFix ? 32 : 4) == 0

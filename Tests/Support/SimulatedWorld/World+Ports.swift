@@ -112,7 +112,7 @@ extension World {
     neededSince = now
     for index in ports.indices {
       ports[index].awaited = []
-      if !areNeeded { meetSession(ports[index].id, .unneeded) }
+      if !areNeeded { coverSession(ports[index].id, .unneeded) }
     }
   }
 
@@ -137,7 +137,7 @@ extension World {
         receivers[index].skip()
         continue
       }
-      meetFaults(of: index, at: second)
+      coverFaults(of: index, at: second)
       let output = receivers[index].output(second: second, of: drive, wallError: wallError)
       let speed = ports[index].receiverSpeed(at: second, otherwise: scenario.baud)
       let isGood = isGood(index, at: second, speed: speed)

@@ -16,8 +16,8 @@ extension World {
     note(isOfPower ? "* the power is cut" : "* the program is killed")
     cut = nil
     cutAt.append(now)
-    coverage.acts.meet(isOfPower ? .powerCut : .kill)
-    meetStatistics()
+    coverage.acts.cover(isOfPower ? .powerCut : .kill)
+    coverStatistics()
     if isOfPower {
       boots += 1
       if !scenario.keepsRuntimeFiles { storedRunState = nil }
@@ -77,8 +77,9 @@ extension World {
     published = Published(traffic: published.traffic)
     replaceDaemon(
       by: World.daemon(
-        seed: programSeed, pause: pauseNote, traffic: published.traffic, confirmation: ring.confirmation, at: bootNow))
-    ring.forceRestarts += 1
+        seed: programSeed, pause: pauseNote, traffic: published.traffic, confirmation: installation.confirmation,
+        at: bootNow))
+    installation.forceRestarts += 1
     copy = [:]
     unrestored = disk.held
     openFile = OpenFile()
@@ -89,13 +90,13 @@ extension World {
 
   /// The daemon has its first settings: the shell passes it what previous runs have stored.
   func beginRun() {
-    ring.ranAt = now
+    installation.ranAt = now
     if let storedRunState { handle(.runStateFound(storedRunState)) }
     if let storedUpdateForm { handle(.updateFormFound(storedUpdateForm)) }
     if let storedToken { handle(.tokenFound(storedToken)) }
     if let pauseNote { handle(.pause(pauseNote)) }
     if let dutyNote { handle(.goOffline(dutyNote)) }
-    guard runNumber > 0 || scenario.hasRing else {
+    guard runNumber > 0 || scenario.hasInstallationFaults else {
       pass(.start)
       return startPorts()
     }
@@ -104,6 +105,6 @@ extension World {
     if addresses > 0 || absentSince != nil { changeNetwork(isUsable: absentSince == nil) }
     pass(.start)
     // A navigation app connects again.
-    if scenario.hasRing { ask(.monitorPositions) }
+    if scenario.hasInstallationFaults { ask(.monitorPositions) }
   }
 }

@@ -35,7 +35,7 @@ extension World {
       measurement.fleetEngine.tcp.sent = UInt64(attempts.count { $0.runNumber == runNumber }) * 300
       pass(.measured(measurement))
     case .writeMetrics: published.metricsAt = now
-    case .storeTraffic(let text): if ring.directoryTrouble == nil { published.traffic = text }
+    case .storeTraffic(let text): if installation.directoryTrouble == nil { published.traffic = text }
     case .respond(let id, let response): answered(id, response)
     default: break
     }

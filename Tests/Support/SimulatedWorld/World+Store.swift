@@ -142,7 +142,7 @@ extension World {
   func run(_ operation: StoreAgent.Operation) -> StoreAgent.Outcome? {
     var (isFull, isFailing, isDamaged) = (false, false, false)
     for fault in scenario.faults where fault.place == .disk && fault.isActive(at: second) {
-      coverage.faults.meet(FaultCase(fault.kind))
+      coverage.faults.cover(FaultCase(fault.kind))
       switch fault.kind {
       case .diskFull: isFull = true
       case .diskFails: isFailing = true
@@ -156,7 +156,7 @@ extension World {
     }
     if case .close = operation { return nil }
     guard !isFailing else { return fail(.other, "an input or output error") }
-    if let trouble = ring.directoryTrouble {
+    if let trouble = installation.directoryTrouble {
       if case .commit = operation {} else { return fail(.other, trouble) }
     }
     switch operation {

@@ -155,7 +155,7 @@ final class World {
   /// Whether the daemon has used settings since its start.
   private var hasSettings = false
   /// Settings, credentials and directories.
-  var ring = Ring()
+  var installation = Installation()
   /// Whether another process has locked the vehicle of the settings that were read.
   private var isNextVehicleInUse = false
   /// The data that the daemon has published.
@@ -287,7 +287,7 @@ final class World {
     daemon = World.daemon(seed: scenario.seed)
     guard let start = Coordinate(latitude: 48.137, longitude: 11.575) else { throw ScenarioError.noStart }
     drive = PlannedDrive(scenario.drive, from: start, seed: scenario.seed &+ 7)
-    let sources = scenario.second == nil ? 0..<1 : 0..<2
+    let sources = scenario.secondReceiver == nil ? 0..<1 : 0..<2
     receivers = sources.map { Receiver(scenario, index: $0) }
     ports = sources.map { index in
       Port(
@@ -377,7 +377,7 @@ final class World {
     }
     now = finishedAt ?? end
     if fetch != nil { tokenFailures.append(now) }
-    meetRest()
+    coverRest()
     checkAfterwards()
   }
 
@@ -409,7 +409,7 @@ final class World {
       waiting.append(copy.count)
       transmit(second: second)
       checkWaiting()
-      meetDuty()
+      coverDuty()
       noteFaults(second: second)
       if second < scenario.duration { queue.schedule(.tick(second: second + 1), at: World.time(second + 1)) }
     case .act(let act): perform(act)
@@ -445,7 +445,7 @@ final class World {
         }
       }
       handle(.updateEnded(id: id & 0xFFFF_FFFF, outcome))
-      meetForm()
+      coverForm()
     case .tokenEnds(let id, let outcome):
       guard let (current, flight) = fetch, current == id else { return }
       if case .response = outcome { slowestResponse = max(slowestResponse, now - flight.sentAt) }
@@ -466,11 +466,11 @@ final class World {
       if case .clockStep(let seconds) = act { wallError += seconds }
       if case .clockSet = act { wallError = 0 }
       // The settings files can be edited while the daemon does not run.
-      if scenario.hasRing, case .reload(let other) = act { settingsVehicle = other }
+      if scenario.hasInstallationFaults, case .reload(let other) = act { settingsVehicle = other }
       if case .edit(let isTokenWrong, _) = act { edit(isTokenWrong: isTokenWrong) }
       return
     }
-    coverage.acts.meet(ActCase(act))
+    coverage.acts.cover(ActCase(act))
     switch act {
     case .networkUp: changeNetwork()
     case .network(let isUsable): changeNetwork(isUsable: isUsable)
@@ -495,10 +495,10 @@ final class World {
       edit(isTokenWrong: isTokenWrong)
       if let confirm { ask(.confirmedReload(within: .seconds(confirm))) }
     case .deleteDirectory(let milliseconds): deleteDirectory(noticedAfter: .milliseconds(milliseconds))
-    case .pause where scenario.hasRing: ask(.drive(.pause))
-    case .resume where scenario.hasRing: ask(.drive(.resume))
-    case .goOffline where scenario.hasRing: ask(.drive(.offline))
-    case .goOnline where scenario.hasRing: ask(.drive(.online))
+    case .pause where scenario.hasInstallationFaults: ask(.drive(.pause))
+    case .resume where scenario.hasInstallationFaults: ask(.drive(.resume))
+    case .goOffline where scenario.hasInstallationFaults: ask(.drive(.offline))
+    case .goOnline where scenario.hasInstallationFaults: ask(.drive(.online))
     case .pause: handle(.pause(nil))
     case .resume: handle(.resume)
     case .goOffline: if agent.dutyRefusal == nil { handle(.goOffline(nil)) }
@@ -555,14 +555,15 @@ final class World {
   private func readSettings() {
     if !mayReadSettings, isRunning { violate("settings are read without a reload") }
     mayReadSettings = false
-    for fault in scenario.faults where fault.place == .settings && scenario.hasRing && fault.isActive(at: second) {
-      coverage.faults.meet(FaultCase(fault.kind))
+    for fault in scenario.faults
+    where fault.place == .settings && scenario.hasInstallationFaults && fault.isActive(at: second) {
+      coverage.faults.cover(FaultCase(fault.kind))
     }
-    pass(.settingsRead(settingsFault ?? validSettings(of: settingsVehicle, ring.edition)))
+    pass(.settingsRead(settingsFault ?? validSettings(of: settingsVehicle, installation.edition)))
   }
 
   /// Valid settings that name this vehicle, with everything that they need.
-  func validSettings(of other: String, _ edition: Ring.Edition) -> SettingsOutcome {
+  func validSettings(of other: String, _ edition: Installation.Edition) -> SettingsOutcome {
     guard var new = try? World.configuration(vehicle: other, provider: edition.path) else {
       return .invalid("no vehicle")
     }
@@ -573,7 +574,7 @@ final class World {
     new.boot = "\(boots)"
     let holder = lock(other)
     isNextVehicleInUse = holder != nil
-    let kept = ring.keptVehicle.map { ring.keptEdition.parts(of: $0) }
+    let kept = installation.keptVehicle.map { installation.keptEdition.parts(of: $0) }
     return .valid(
       scenario.daemonConfiguration(new, parts: edition.parts(of: other), kept: kept), lockedBy: holder)
   }
@@ -634,7 +635,7 @@ final class World {
       switch inputs.removeFirst() {
       case .input(let input):
         if isTranscribing { note("> \(World.brief(input))", isDetail: World.isDetail(input)) }
-        meet(input)
+        cover(input)
         switch input {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))):
           if !checkRejected(new, input) { configure(new) }
@@ -681,7 +682,7 @@ final class World {
     let hasBacklogChanged = followMessages()
     if let stop = stop() { newStop = stop }
     // If another input came first, the planned step may be unnecessary.
-    if let planned { coverage.steps.meet(StepCase(planned)) }
+    if let planned { coverage.steps.cover(StepCase(planned)) }
     if let planned, case .toVehicle(.deadline)? = messages.first?.message {
       let decided = messages.compactMap { if case .fromVehicle(let effect) = $0.message { effect } else { nil } }
       if !planned.isDone(by: decided) {
@@ -692,7 +693,7 @@ final class World {
       // Operations on a line are not counted towards a power cut: a line stores nothing.
       if case .line(let id, let operation) = effect {
         if isTranscribing { note("  < line \(id): \(operation)", isDetail: true) }
-        coverage.lines.meet(LineCase(operation))
+        coverage.lines.cover(LineCase(operation))
         perform(operation, of: id)
         continue
       }
@@ -701,7 +702,7 @@ final class World {
         cut = (left - 1, seconds, isOfPower)
       }
       if isTranscribing { note("  < \(World.brief(effect))", isDetail: World.isDetail(effect)) }
-      meet(effect)
+      cover(effect)
       perform(effect)
     }
     if let failed, settled?.tokenFailures ?? [:] != failed { tokenFailures.append(now) }
@@ -744,7 +745,7 @@ final class World {
     case .storeToken(let text): storedToken = text
     case .removeStoredToken: storedToken = nil
     case .storeRunState(let text): storedRunState = text
-    case .storeUpdateForm(let text): if ring.directoryTrouble == nil { storedUpdateForm = text }
+    case .storeUpdateForm(let text): if installation.directoryTrouble == nil { storedUpdateForm = text }
     case .fetchToken: violate("a token provider that is not there")
     case .dropConnections:
       drops.append(now)
@@ -755,10 +756,10 @@ final class World {
       checkConfirmation(event)
     case .storePause(let note):
       storePause(note)
-      pass(.pauseStored(ring.directoryTrouble))
+      pass(.pauseStored(installation.directoryTrouble))
     case .storeDuty(let note):
       storeDuty(note)
-      pass(.dutyStored(ring.directoryTrouble))
+      pass(.dutyStored(installation.directoryTrouble))
     case .store(let operation): if let outcome = run(operation) { pass(.storeEnded(outcome)) }
     case .line: break
     case .lockVehicle: queue.schedule(.lockAttempted(runNumber: runNumber), at: now)
@@ -795,7 +796,7 @@ final class World {
   private func followMessages() -> Bool {
     var hasBacklogChanged = false
     for (index, (message, before, _)) in messages.enumerated() {
-      meet(message)
+      cover(message)
       switch message {
       case .toVehicle(.restored(let records)): restore(records)
       case .toVehicle(.store(.healthy)): openFile.troubledSince = nil
@@ -868,7 +869,7 @@ final class World {
   /// outside or new settings came in between.
   private func checkAskedWait() {
     guard let last = attempts.last, let wait = last.askedWait, let ended = last.endedAt, last.runNumber == runNumber,
-      now - ended < wait, max(startedAt, ring.ranAt, ring.forceSince) < ended
+      now - ended < wait, max(startedAt, installation.ranAt, installation.forceSince) < ended
     else { return }
     // The final attempts of a run, for a position and for OFFLINE, cannot wait.
     if daemon.run?.vehicle.lifecycle.isFinalAttemptMade == true { return }
@@ -982,12 +983,12 @@ final class World {
     for fault in scenario.faults where fault.isActive(at: second) {
       if case .slow(let seconds) = fault.kind {
         wait = .seconds(seconds)
-        coverage.faults.meet(.slow)
+        coverage.faults.cover(.slow)
       }
     }
     let back = now + wait + delay()
     if scenario.isActive(at: second, { if case .answersLate = $0 { true } else { false } }) {
-      coverage.faults.meet(.answersLate)
+      coverage.faults.cover(.answersLate)
       return queue.schedule(.lateAnswer(id: id, .response(answer)), at: flight.endsBy + .milliseconds(1500))
     }
     guard back < flight.endsBy, !isAnswerLost(at: World.seconds(back)) else { return }
@@ -1015,14 +1016,14 @@ final class World {
     if fetches.count >= 12, fetches[fetches.count - 12] >= startedAt, now - fetches[fetches.count - 12] < .seconds(60) {
       violate("more than twelve token fetches in a minute")
     }
-    if request.url != "https://tokens.test/\(ring.force.path)/\(vehicle)" {
+    if request.url != "https://tokens.test/\(installation.inForce.path)/\(vehicle)" {
       violate("a token for another vehicle: \(request.url)")
     }
     fetches.append(now)
     let flight = Flight(request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline)
     fetch = (id, flight)
     if scenario.isActive(at: second, { if case .providerDown = $0 { true } else { false } }) {
-      coverage.faults.meet(.providerDown)
+      coverage.faults.cover(.providerDown)
       queue.schedule(
         .tokenEnds(id: id, .failure(TransportFailure(.refused, "refused"))), at: now + .milliseconds(20))
       return

@@ -4,8 +4,8 @@ import Timekeeping
 
 /// Faults around the vehicle: settings, credentials, directories. Each is drawn from a seed of its own.
 extension Scenario {
-  mutating func addRing() {
-    hasRing = true
+  mutating func addInstallationFaults() {
+    hasInstallationFaults = true
     addMistakes()
     addMissingCredential()
     addReloads()
@@ -135,7 +135,8 @@ extension Scenario {
   /// delay everything after them.
   private mutating func addRecording() {
     var random = SplitMix64(seed: seed ^ 0x7265_636F)
-    guard Int.random(in: 0..<5, using: &random) == 0, !hasGPSD, !isNetworked, !hasModem, !isDateless, second == nil
+    guard Int.random(in: 0..<5, using: &random) == 0, !hasGPSD, !isNetworked, !hasModem, !isDateless,
+      secondReceiver == nil
     else { return }
     recording = .pipe
     isAutobaud = false

@@ -8,10 +8,10 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// Faults of settings, credentials and directories while a vehicle drives.
-struct RingScenarios {
+struct InstallationScenarios {
   private func scenario(_ faults: [Fault], _ acts: [(second: Int, act: Scenario.Act)]) -> Scenario {
     var scenario = Scenario()
-    scenario.hasRing = true
+    scenario.hasInstallationFaults = true
     scenario.duration = 300
     scenario.faults = faults
     scenario.acts = acts
@@ -78,14 +78,14 @@ struct RingScenarios {
     expect(ends.count == 2 && ends.allSatisfy { (120...125).contains($0) || (250...255).contains($0) })
     expect(world.events(.reloadRefused).count == 1 && world.events(.settingsConfirmed).isEmpty)
     expect(!world.applied(60..<120).isEmpty && !world.applied(130..<160).isEmpty && !world.applied(270..<299).isEmpty)
-    expect(!world.ring.keptEdition.isTokenWrong)
+    expect(!world.installation.keptEdition.isTokenWrong)
   }
 
   @Test("settings with a working token provider are confirmed by the first update with its token")
   func confirmed() throws {
     let world = try World.drive(scenario([], [(60, .edit(isTokenWrong: false, confirm: 60))]))
     expect(world.events(.settingsConfirmed).count == 1 && world.events(.settingsTakenBack).isEmpty)
-    expect(world.ring.keptEdition.number == 1 && world.ring.confirmation == nil)
+    expect(world.installation.keptEdition.number == 1 && world.installation.confirmation == nil)
   }
 
   @Test("time without a network does not count towards the confirmation timeout of settings")
@@ -110,8 +110,8 @@ struct RingScenarios {
         ),
       ]
       let world = try World.drive(scenario([], acts))
-      let isInForce = world.ring.force.isTokenWrong
-      expect(!isInForce && !world.ring.keptEdition.isTokenWrong && !world.applied(220..<299).isEmpty)
+      let isInForce = world.installation.inForce.isTokenWrong
+      expect(!isInForce && !world.installation.keptEdition.isTokenWrong && !world.applied(220..<299).isEmpty)
     }
   }
 
@@ -122,7 +122,8 @@ struct RingScenarios {
       Scenario(
         seed: 10_166_226, duration: 119, drive: .steady(0),
         faults: [Fault(.answersLate, 54..<109), Fault(.diskDamaged, 113..<114)],
-        acts: [(58, .reload(vehicle: "truck-2")), (113, .reload(vehicle: "truck-1"))], noise: 0, hasRing: true))
+        acts: [(58, .reload(vehicle: "truck-2")), (113, .reload(vehicle: "truck-1"))], noise: 0,
+        hasInstallationFaults: true))
     expectEqual(world.events(.storeSetAside).count, 1)
   }
 
@@ -133,7 +134,7 @@ struct RingScenarios {
         seed: 10_204_714, duration: 290, drive: .steady(14),
         faults: [Fault(.noFix, 76..<83), Fault(.credentialMissing, 0..<42)],
         acts: [(91, .edit(isTokenWrong: true, confirm: 180))], tokenLife: 120, noise: 0, settings: [.distance(100)],
-        hasRing: true, hasCertificates: true))
+        hasInstallationFaults: true, hasCertificates: true))
     expect(world.applied(205..<271).isEmpty && !world.applied(271..<275).isEmpty)
   }
 
@@ -146,7 +147,7 @@ struct RingScenarios {
         acts: [
           (5, .powerCut(afterEffects: 0, seconds: 10)), (3, .edit(isTokenWrong: true, confirm: 180)),
           (57, .kill(afterEffects: 2, seconds: 2)),
-        ], noise: 0, hasRing: true))
+        ], noise: 0, hasInstallationFaults: true))
     expectEqual(world.applied(15..<265).map { World.second(of: $0.live) }, [180, 261])
   }
 }

@@ -4,9 +4,8 @@ import Vehicle
 import Observability
 import Timekeeping
 
-/// The surroundings of the vehicle on its machine, called the ring: settings, credentials and directories, and requests
-/// to the daemon.
-struct Ring {
+/// The installation on the machine: settings, credentials and directories; and requests to the daemon.
+struct Installation {
   /// One of the successive contents of the settings files.
   struct Edition: Equatable {
     var number = 0
@@ -26,7 +25,7 @@ struct Ring {
   var keptEdition = Edition()
   /// The edition of the settings files, and the edition of the settings that are in force or about to be.
   var edition = Edition()
-  var force = Edition()
+  var inForce = Edition()
   /// The editions in the order of their numbers.
   var editions = [Edition()]
   /// The stored state of a confirmation.
@@ -35,9 +34,9 @@ struct Ring {
   var forceSince = BootInstant.boot
   var forceRestarts = 0
   /// How often each edition came into force, by its number; others may have been in force in between.
-  var begins: [Int: Int] = [:]
+  var activations: [Int: Int] = [:]
   /// The previous settings, when they came into force, and the number of restarts while they were in force.
-  var before: (edition: Edition, since: BootInstant, restarts: Int)?
+  var previous: (edition: Edition, since: BootInstant, restarts: Int)?
   var confirmationLimit: Duration?
   /// The settings that were rolled back last, with their vehicle.
   var rejected: String?
@@ -61,7 +60,7 @@ extension World {
 
   /// The fault of the settings files, or of a credential that they name; nil: none.
   var settingsFault: SettingsOutcome? {
-    guard scenario.hasRing else { return nil }
+    guard scenario.hasInstallationFaults else { return nil }
     for fault in scenario.faults where fault.place == .settings && fault.isActive(at: second) {
       switch fault.kind {
       case .settingsWrong: return .invalid("x.toml:3:1: reporting.intervall: is not a setting")
@@ -79,8 +78,9 @@ extension World {
   func readKeptSettings(isReverting: Bool) {
     guard !isReverting else {
       let isMissing = isActive { if case .credentialMissing = $0 { true } else { false } }
-      let kept = ring.keptVehicle.map {
-        isMissing ? SettingsOutcome.missing("the credential is missing") : validSettings(of: $0, ring.keptEdition)
+      let kept = installation.keptVehicle.map {
+        isMissing
+          ? SettingsOutcome.missing("the credential is missing") : validSettings(of: $0, installation.keptEdition)
       }
       return pass(.keptSettingsRead(kept.map { .read($0) } ?? .none))
     }
@@ -91,13 +91,13 @@ extension World {
     }
     if settingsFault == nil { violate("kept settings are read, and the files have no mistake") }
     let outcome: KeptSettingsOutcome
-    if let kept = ring.keptVehicle {
+    if let kept = installation.keptVehicle {
       if concernsVehicle || kept != settingsVehicle {
         outcome = .read(.invalid("The kept settings are not used: they differ"))
       } else if isActive({ if case .credentialMissing = $0 { true } else { false } }) {
         outcome = .read(.missing("the credential is missing"))
       } else {
-        outcome = .read(validSettings(of: kept, ring.keptEdition))
+        outcome = .read(validSettings(of: kept, installation.keptEdition))
       }
     } else {
       outcome = .none
@@ -106,29 +106,33 @@ extension World {
   }
 
   func storeSettings(_ text: String) {
-    if text != ring.force.parts(of: vehicle).all { violate("the settings \(text) are stored, and others are in force") }
-    if ring.directoryTrouble == nil { (ring.keptVehicle, ring.keptEdition) = (vehicle, ring.force) }
+    if text != installation.inForce.parts(of: vehicle).all {
+      violate("the settings \(text) are stored, and others are in force")
+    }
+    if installation.directoryTrouble == nil {
+      (installation.keptVehicle, installation.keptEdition) = (vehicle, installation.inForce)
+    }
   }
 
   // MARK: - The confirmation
 
   func edit(isTokenWrong: Bool) {
-    ring.edition = Ring.Edition(number: ring.editions.count, isTokenWrong: isTokenWrong)
-    ring.editions.append(ring.edition)
+    installation.edition = Installation.Edition(number: installation.editions.count, isTokenWrong: isTokenWrong)
+    installation.editions.append(installation.edition)
   }
 
   func storeConfirmation(_ text: String?) {
-    if ring.directoryTrouble == nil { ring.confirmation = text }
+    if installation.directoryTrouble == nil { installation.confirmation = text }
     guard let words = text?.split(separator: "\n")[1].split(separator: " "), words[0] == "taken-back" else { return }
-    ring.rejected = String(words[1])
-    // `begin` was already called for the previous settings, so `ring.before` has the ones that are taken back.
-    guard let before = ring.before, let limit = ring.confirmationLimit else {
+    installation.rejected = String(words[1])
+    // `begin` was already called for the previous settings, so `installation.previous` has the ones that are taken back.
+    guard let before = installation.previous, let limit = installation.confirmationLimit else {
       return violate("settings are taken back that need no confirmation")
     }
     if !before.edition.isTokenWrong, !hasOtherFaults { violate("settings are taken back that work") }
     // Each restart may cost one of the ten-second steps in which the elapsed time is stored.
     let (since, restarts) = (before.since, before.restarts)
-    if ring.begins[before.edition.number] ?? 1 < 2, now - since < limit - .seconds(10) * (restarts + 1) {
+    if installation.activations[before.edition.number] ?? 1 < 2, now - since < limit - .seconds(10) * (restarts + 1) {
       violate("settings are taken back after \((now - since).inSeconds) s")
     }
   }
@@ -138,26 +142,28 @@ extension World {
 
   /// Settings are about to be used.
   func begin(_ parts: SettingsParts) {
-    guard let number = parts.all.split(separator: "/").last.flatMap({ Int($0) }), ring.editions.indices.contains(number)
+    guard let number = parts.all.split(separator: "/").last.flatMap({ Int($0) }),
+      installation.editions.indices.contains(number)
     else { return }
-    guard ring.force != ring.editions[number] else { return }
-    ring.before = (ring.force, ring.forceSince, ring.forceRestarts)
-    ring.begins[number, default: 0] += 1
-    ring.force = ring.editions[number]
-    (ring.forceSince, ring.forceRestarts) = (now, 0)
+    guard installation.inForce != installation.editions[number] else { return }
+    installation.previous = (installation.inForce, installation.forceSince, installation.forceRestarts)
+    installation.activations[number, default: 0] += 1
+    installation.inForce = installation.editions[number]
+    (installation.forceSince, installation.forceRestarts) = (now, 0)
   }
 
   /// Whether the daemon refuses these settings, because they were rolled back.
   func checkRejected(_ new: Daemon.Configuration, _ input: Daemon.Input) -> Bool {
-    guard case .settingsRead = input, new.parts.all == ring.rejected, let text = ring.confirmation else { return false }
-    return text.contains("taken-back \(new.parts.all) ") && ring.keptVehicle != nil
+    guard case .settingsRead = input, new.parts.all == installation.rejected, let text = installation.confirmation
+    else { return false }
+    return text.contains("taken-back \(new.parts.all) ") && installation.keptVehicle != nil
   }
 
   func checkConfirmation(_ event: Event) {
     switch event {
-    case .confirmationAwaited(let limit, _): ring.confirmationLimit = limit
+    case .confirmationAwaited(let limit, _): installation.confirmationLimit = limit
     case .settingsConfirmed:
-      if ring.force.isTokenWrong { violate("settings without a token are confirmed") }
+      if installation.inForce.isTokenWrong { violate("settings without a token are confirmed") }
     default: break
     }
   }
@@ -172,19 +178,19 @@ extension World {
     case .restarting, .unavailable: cutPower(for: 2, isOfPower: false)
     case .failed:
       guard settingsFault != nil else { return violate("the process ends with status 78, and the settings are valid") }
-      ring.hasFailed = true
+      installation.hasFailed = true
       cutPower(for: 2, isOfPower: false)
     }
   }
 
   /// Whether systemd starts the service now; otherwise it does when the settings change.
   var isStartable: Bool {
-    guard scenario.hasRing else { return true }
+    guard scenario.hasInstallationFaults else { return true }
     let isDeleted = isActive { if case .settingsDeleted = $0 { true } else { false } }
-    guard ring.hasFailed || isDeleted else { return true }
+    guard installation.hasFailed || isDeleted else { return true }
     // Each change of the settings files causes a new attempt to start the service.
     let next = scenario.faults.filter { $0.place == .settings && Double($0.until) > second }.map(\.until).min()
-    ring.hasFailed = false
+    installation.hasFailed = false
     if isDeleted || settingsFault != nil, let next {
       queue.schedule(.powerReturns, at: World.time(next) + .seconds(2))
       return false
@@ -196,8 +202,8 @@ extension World {
 
   /// The store's directory is deleted with its contents.
   func deleteDirectory(noticedAfter time: Duration) {
-    ring.directoryTrouble = "/var/lib/fleet-locationd: there is no such directory"
-    (ring.keptVehicle, ring.confirmation) = (nil, nil)
+    installation.directoryTrouble = "/var/lib/fleet-locationd: there is no such directory"
+    (installation.keptVehicle, installation.confirmation) = (nil, nil)
     (storedUpdateForm, published.traffic) = (nil, nil)
     deleteStore()
     queue.schedule(.deletionNoticed(runNumber: runNumber), at: now + time)
@@ -209,8 +215,8 @@ extension World {
 
   /// systemd creates the directory again for the next process, without its previous contents.
   func restoreDirectory() {
-    guard ring.directoryTrouble != nil else { return }
-    ring.directoryTrouble = nil
+    guard installation.directoryTrouble != nil else { return }
+    installation.directoryTrouble = nil
     // Until now, the pause and the duty were in force, but not stored.
     (pauseNote, dutyNote) = (nil, nil)
     if let began = pausedAt { inactiveSpans.append(began...now) }
@@ -220,18 +226,18 @@ extension World {
   // MARK: - Requests
 
   func ask(_ request: Daemon.Request) {
-    ring.lastRequest += 1
-    ring.requests[ring.lastRequest] = request
-    coverage.acts.meet(ActCase(.ask(request)))
+    installation.lastRequest += 1
+    installation.requests[installation.lastRequest] = request
+    coverage.acts.cover(ActCase(.ask(request)))
     switch request {
     case .reload, .confirmedReload: mayReadSettings = true
     default: break
     }
-    pass(.request(id: ring.lastRequest, request))
+    pass(.request(id: installation.lastRequest, request))
   }
 
   func answered(_ id: UInt64, _ response: Daemon.Response) {
-    guard let request = ring.requests.removeValue(forKey: id) else {
+    guard let request = installation.requests.removeValue(forKey: id) else {
       return violate("a response that was not asked for")
     }
     switch (request, response) {
@@ -242,10 +248,12 @@ extension World {
     case (.metrics, .metrics), (.monitor, .monitoring): break
     case (.reload, .done), (.confirmedReload, .done):
       if vehicle != settingsVehicle { violate("a reload succeeds, and the vehicle is still \(vehicle)") }
-      if ring.force != ring.edition { violate("a reload succeeds, and other settings are in force") }
+      if installation.inForce != installation.edition { violate("a reload succeeds, and other settings are in force") }
     case (.reload, .refused(_, let why)), (.confirmedReload, .refused(_, let why)):
       let isStopping = daemon.run?.vehicle.lifecycle.isRunning == false
-      let isRejected = ring.confirmation?.contains("taken-back \(ring.edition.parts(of: settingsVehicle).all) ") == true
+      let isRejected =
+        installation.confirmation?.contains("taken-back \(installation.edition.parts(of: settingsVehicle).all) ")
+        == true
       if settingsFault == nil, !isStopping, !isRejected {
         violate("a reload is refused, and the settings are valid: \(why)")
       }
@@ -260,20 +268,22 @@ extension World {
 
   /// Each request is answered at once: no response depends on a slow operation here.
   func checkAnswers() {
-    guard !ring.requests.isEmpty else { return }
-    if !isOff, finishedAt == nil { violate("\(ring.requests.values) is not answered") }
-    ring.requests = [:]
+    guard !installation.requests.isEmpty else { return }
+    if !isOff, finishedAt == nil { violate("\(installation.requests.values) is not answered") }
+    installation.requests = [:]
   }
 
   /// Once a second: the daemon has settings soon after it can have them, and until then reports that it has none.
   func checkWaiting() {
-    guard scenario.hasRing, !isOff, finishedAt == nil, !isRunning else { return ring.usableSince = nil }
+    guard scenario.hasInstallationFaults, !isOff, finishedAt == nil, !isRunning else {
+      return installation.usableSince = nil
+    }
     if let statusAt = published.statusAt, now - statusAt > .seconds(61) {
       violate("the status line is \((now - statusAt).inSeconds) s old, and the daemon waits")
     }
-    guard settingsFault == nil else { return ring.usableSince = nil }
-    let since = max(ring.usableSince ?? now, resumedAt)
-    ring.usableSince = since
+    guard settingsFault == nil else { return installation.usableSince = nil }
+    let since = max(installation.usableSince ?? now, resumedAt)
+    installation.usableSince = since
     if now - since > .seconds(61) {
       violate("the settings have been valid for \((now - since).inSeconds) s, and the daemon waits")
     }
@@ -281,7 +291,7 @@ extension World {
 
   /// At the end of a run.
   func checkSettings() {
-    guard scenario.hasRing, !isOff, finishedAt == nil else { return }
+    guard scenario.hasInstallationFaults, !isOff, finishedAt == nil else { return }
     guard isRunning else { return checkWaiting() }
     if daemon.run?.vehicle.snapshot(at: moment).vehicle != vehicle { violate("another vehicle runs than \(vehicle)") }
   }
