@@ -8,7 +8,7 @@ import Timekeeping
 struct FixArrivals: Equatable, Sendable {
   /// After a longer gap the grid starts anew, with the same period.
   private static let maximumGap = Duration.seconds(5)
-  /// This many arrivals in a row that are not one period apart show another period.
+  /// This many consecutive arrivals that are not one period apart mean that the period has changed.
   private static let maximumIrregular = 3
   /// The minimum time to wait for a fix after its predicted arrival.
   private static let minimumGrace = Duration.milliseconds(100)
