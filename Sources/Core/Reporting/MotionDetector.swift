@@ -24,8 +24,8 @@ package struct MotionDetector: Sendable {
   package static let movingFrom = 1.5
   /// It is moving after this time at that speed.
   package static let movingAfter = Duration.seconds(3)
-  /// The minimum distance from the parked position, in metres, that is not explained by drift; three times the accuracy
-  /// if that is more.
+  /// The distance from the parked position, in metres, beyond which drift is not the cause; three times the accuracy if
+  /// that is more, or, after a gap, the accuracy.
   package static let departureDistance = 30.0
   /// The minimum length of a gap, if fixes usually come at least twice as often.
   private static let gap = Duration.seconds(5)

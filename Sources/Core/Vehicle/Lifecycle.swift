@@ -6,7 +6,7 @@ import Timekeeping
 package struct Lifecycle: Equatable, Sendable {
   /// Why a run ends.
   package enum StopReason: Equatable, Sendable {
-    /// By a signal, as in `SIGTERM`.
+    /// By a signal, such as `SIGTERM`.
     case signal(String)
     /// Every source has ended, as recordings do.
     case sourcesEnded
