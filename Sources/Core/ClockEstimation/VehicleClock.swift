@@ -94,7 +94,7 @@ package struct VehicleClock: Sendable {
     estimator.restore(bounds)
   }
 
-  // MARK: - The verdict
+  // MARK: - The review
 
   /// Updates `verdict` and `liveLimit` to this moment.
   package mutating func review(at now: Moment) -> Review {

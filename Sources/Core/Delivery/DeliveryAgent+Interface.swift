@@ -82,7 +82,7 @@ extension DeliveryAgent {
     case clockJumped
     /// Timestamps after this one are most likely wrong: nothing is removed yet, but no request is made for them.
     case suspected(after: Timestamp)
-    /// Remove positions that are too old by reliable timestamps, and positions that are later than these.
+    /// Remove positions that are too old, and positions that are later than the newest fix, by reliable timestamps.
     case expire
     /// Cancel the current request: connections are dead, a pause begins, or the run ends.
     case cancel

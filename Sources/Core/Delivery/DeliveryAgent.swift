@@ -71,7 +71,7 @@ package struct DeliveryAgent: Sendable {
     var newestDue: Timestamp?
     /// The timestamp of a live position that the server rejected with nothing else in the request.
     var rejectedLive: Timestamp?
-    /// Why an update with past positions was rejected, which the next one omits; reported if they prove to be the
+    /// Why the last update was rejected, if the next one omits its past positions; reported if they prove to be the
     /// cause.
     var backlogRejection: UpdateFailure?
     /// The live position of a compact update that was rejected: it is sent once more in the plain form.

@@ -138,7 +138,7 @@ package struct Backlog: Equatable, Sendable {
     return [.added(storage[slot])] + broken + makeRoom(limit: limit)
   }
 
-  /// Inserts the records of a store, and makes room. Records that are queued already stay unchanged.
+  /// Inserts the records of a store, and makes room. Records that are queued already remain unchanged.
   ///
   /// - Parameter limit: the maximum number of records, 0 or more.
   package mutating func restore(_ stored: [Record], limit: Int) -> [Change] {

@@ -26,7 +26,7 @@ struct TrackThinning {
     var count: Int
   }
 
-  /// The maximum error in metres. A track with a larger one would say nothing about where a vehicle was; the oldest
+  /// The maximum error in metres. A track with a larger error would say nothing about where a vehicle was; the oldest
   /// positions are dropped instead.
   static let maximumError = 1000.0
   /// A longer gap is not interpolated: the vehicle was off, or had no fix. Heartbeats are at most a minute apart.

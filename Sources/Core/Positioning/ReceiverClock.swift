@@ -44,7 +44,7 @@ package struct ReceiverClock: Sendable {
     }
     let corrected = stamp - offset
     let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
-    // Within the bounds the offset stays unchanged.
+    // Within the bounds the offset remains unchanged.
     if isPossible, bounds.earliest(at: now) - corrected <= ReceiverClock.slack { return use(offset) }
     // If a corrected timestamp is late, the report is late, or the clock's error has decreased: for example, it is
     // still an hour ahead, but has received the leap seconds.

@@ -3,7 +3,7 @@ import Timekeeping
 
 /// Predicts when the receiver's next fix arrives.
 ///
-/// Fixes come on a grid, each a little early or late. The grid's phase and period follow the arrivals slowly, and the
+/// Fixes arrive on a grid, each a little early or late. The grid's phase and period follow the arrivals slowly, and the
 /// mean deviation shows how long to wait for a fix, as in a TCP retransmission timeout (RFC 6298).
 struct FixArrivals: Equatable, Sendable {
   /// After a longer gap the grid starts anew, with the same period.

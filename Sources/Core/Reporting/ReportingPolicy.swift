@@ -205,8 +205,8 @@ package struct ReportingPolicy: Sendable {
     return error <= period / 2 && error >= .zero - period / 2 ? now - error * 3 / 4 : now
   }
 
-  /// When a report that is due at `due` is sent if there is no fix before. It waits for a fix that is expected within
-  /// half a period, because otherwise the position would be stale by almost a period.
+  /// When a report that is due at `due` is sent if no fix arrives before then. It waits for a fix that is expected
+  /// within half a period, because otherwise the position would be stale by almost a period.
   ///
   /// - Parameter early: how early a fix may arrive, at most, to be sent right away.
   private func aligned(_ due: BootInstant, early: Duration) -> BootInstant {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// The persistent record that the driver is off duty: takes no new trips, so that a vehicle of on-demand trips is
-/// OFFLINE.
+/// The persistent record that the driver is off duty and takes no new trips: a vehicle of on-demand trips is OFFLINE.
 package struct DutyRecord: Equatable, Sendable {
   /// When the driver went off duty; nil if the time was unknown then.
   package var since: Timestamp?

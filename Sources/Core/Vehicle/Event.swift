@@ -34,7 +34,7 @@ package enum Event: Equatable, Sendable {
   /// The settings in force are reverted unless an update with them is accepted within this time, which passes only
   /// while delivery would be possible.
   ///
-  /// - Parameter obstacle: why they would not be reverted, and this is only reported; nil: they are reverted.
+  /// - Parameter obstacle: why they are not reverted in that case, which is then only reported; nil: they are reverted.
   case confirmationAwaited(Duration, obstacle: String?)
   /// An update with the settings that needed confirmation was accepted.
   case settingsConfirmed

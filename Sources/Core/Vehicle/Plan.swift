@@ -42,7 +42,7 @@ package enum Plan: Equatable, Sendable {
     case finish
   }
 
-  /// The next request to Fleet Engine, if there is no input before.
+  /// The next request to Fleet Engine, if there is no input before then.
   package enum Next: Equatable, Sendable {
     /// A position, at this time.
     case report(BootInstant)

@@ -9,8 +9,8 @@ package struct Statistics: Equatable, Sendable {
   package var fixes = 0
   /// Fixes that the filter rejected, by reason.
   package var rejected: [FixRejection: Int] = [:]
-  /// Accepted fixes that were held because the clock of their source is behind that of the previous source, or
-  /// contradicts it.
+  /// Accepted fixes that were held because the clock of their source is behind that of the previous source, or differs
+  /// too much from it.
   package var held = 0
   /// Fixes that the filter accepted.
   package var acceptedFixes: Int { fixes - rejected.values.reduce(0, +) }

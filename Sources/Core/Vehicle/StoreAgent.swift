@@ -8,8 +8,8 @@ package import Timekeeping
 ///
 /// Changes are collected for the commit interval and written together (group commit), to limit wear of flash memory;
 /// thousands of changes are written in several commits with short pauses. In a long outage each position is a change,
-/// so they are collected for longer, unless the settings have an interval. After a failure the rest stays pending, with
-/// a backoff. An unusable file is set aside, and its replacement is filled from memory. If `max_size` is reached,
+/// so they are collected for longer, unless the settings have an interval. After a failure the rest remains pending,
+/// with a backoff. An unusable file is set aside, and its replacement is filled from memory. If `max_size` is reached,
 /// positions of other vehicles are dropped, oldest first.
 ///
 /// The shell performs one operation at a time, and passes its outcome as `ended`; other inputs may come in between.

@@ -3,7 +3,7 @@ import Authorization
 package import Timekeeping
 
 extension VehicleAgent {
-  /// Which of the things that an update needs are there.
+  /// Which of the things that an update needs are available.
   package struct Readiness: Equatable, Sendable {
     /// Whether the run has not begun to end.
     package var isRunning = true
@@ -23,7 +23,7 @@ extension VehicleAgent {
     package init() {}
   }
 
-  /// Which of these are there now.
+  /// What is available now.
   package func readiness(at now: BootInstant) -> Readiness {
     var readiness = Readiness()
     readiness.isRunning = lifecycle.isRunning

@@ -53,7 +53,7 @@ extension VehicleAgent {
 
     /// The state of each source, and which one is used.
     package var sources: SourceOverview { agent.selector.overview }
-    /// The newest accepted fix, also during a pause.
+    /// The newest accepted fix, even during a pause.
     package var fix: Fix? { agent.fixes.newest?.fix }
     /// Its arrival. Meaningless without a fix.
     package var fixReceivedAt: BootInstant { agent.fixes.newest?.at ?? .boot }
