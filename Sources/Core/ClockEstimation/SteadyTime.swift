@@ -3,9 +3,9 @@ package import Timekeeping
 
 /// The current time by the positions' timestamps, once they have been consistent with elapsed time for a while.
 ///
-/// The age of positions is relative to it: it does not depend on the machine's clock, and is comparable after a
-/// restart. A receiver's first timestamps after a cold start can be years off, and must not expire the backlog; hence
-/// the settling time.
+/// The age of positions is relative to this time, so that it does not depend on the machine's clock, and is comparable
+/// after a restart. A receiver's first timestamps after a cold start can be years off, and must not expire the backlog;
+/// hence the settling time.
 package struct SteadyTime: Sendable {
   /// How long timestamps must be consistent before they count.
   package static let settlingTime = Duration.seconds(300)

@@ -8,10 +8,10 @@ package import Timekeeping
 /// reference has repeated it, or another one agrees. A time that contradicts a confirmed one of the same reference is
 /// accepted once it is confirmed itself; until then the earlier time has less weight.
 ///
-/// A token's `iat` is weaker than a `Date`: it is only the earliest time at which the provider can have issued the
-/// token, because a cached token is older, and some providers set it in the past. Alone it proves nothing. If the
-/// machine's clock agrees with it, both together outvote a receiver, and nothing else; if Fleet Engine's time agrees
-/// with it, that is confirmed.
+/// A token's `iat` is weaker than a `Date`: it is only a lower bound of the current time, because a cached token is
+/// older, and some providers set it in the past. Alone it proves nothing. If the machine's clock agrees with it, both
+/// together outvote a receiver, and nothing else; if Fleet Engine's time agrees with it, Fleet Engine's time is
+/// confirmed.
 package struct TimeEstimator: Sendable {
   /// The references, least trusted first: GNSS can be spoofed, a server is authenticated by its certificate, and Fleet
   /// Engine's clock is the one that validates tokens and timestamps.
@@ -75,9 +75,9 @@ package struct TimeEstimator: Sendable {
   /// References agree if the gap between their bounds is at most this.
   package static let slack = Duration.milliseconds(slackMilliseconds)
   private static let slackMilliseconds: Int64 = 3000
-  /// A receiver whose time is behind a server's by up to this agrees with it: it reports late.
+  /// A receiver whose time is behind a server's by up to this agrees with the server: receivers report late.
   private static let maximumLagMilliseconds: Int64 = 10_000
-  /// A receiver's time has double weight after it was consistent for this long.
+  /// A receiver's time has double weight once it has been consistent for this long.
   private static let consistencyTime = Duration.seconds(5)
   /// The maximum latency of a receiver's report.
   private static let maximumReportLatency = Duration.seconds(2)
@@ -125,7 +125,7 @@ package struct TimeEstimator: Sendable {
     self.buildDate = buildDate
   }
 
-  /// Processes a time of a reference. Implausible times are ignored.
+  /// Processes a time from a reference. Implausible times are ignored.
   ///
   /// - Parameters:
   ///   - sentAt: when the request was sent; nil for a receiver.
@@ -179,7 +179,7 @@ package struct TimeEstimator: Sendable {
   package mutating func observeIssue(_ time: Timestamp, sentAt: BootInstant, at now: BootInstant) {
     guard time.isPlausible(after: buildDate), observation(of: .tokenProvider, at: now) == nil else { return }
     latest = nil
-    // The clock may be ahead of the provider's by the slack, so a receiver may be too.
+    // The machine's clock may be ahead of the provider's by the slack, so a receiver's may be too.
     issue = TimeBounds(time, precision: .seconds(1) + TimeEstimator.slack, since: sentAt, until: now)
   }
 
@@ -241,13 +241,13 @@ package struct TimeEstimator: Sendable {
         isConfirmed: observation.isConfirmed, expiresAt: expiresAt, includesClock: includesClock)
       best = (estimate, weight, count)
     }
-    // Also if it contradicts itself: it was right, and has leapt.
+    // Also if the receiver contradicts itself: it was right before it leapt.
     let isReceiverAlone =
       best.map {
         $0.estimate.reference == .gnss && ($0.count == 1 || contradictions[Reference.gnss.rawValue] != nil)
       } ?? true
     if isReceiverAlone || best?.weight == 0, let issue = issueAgreeingWithClock(at: now) {
-      // Never confirmed, so that no queued position is removed by it.
+      // This is never confirmed, so that no queued position is removed because of it.
       return Estimate(
         reference: .tokenProvider, bounds: issue, isSteady: true, isConfirmed: false, includesClock: true)
     }

@@ -2,9 +2,9 @@
 package import HTTPMessages
 package import Timekeeping
 
-/// What a vehicle knows about the time: observations in, one verdict out.
+/// What a vehicle knows about the time: observations in, one result out.
 ///
-/// The estimate is current at once; the verdict is that of the last review, so that all decisions in between agree.
+/// The estimate is always current; `verdict` is from the last review, so that all decisions until the next one agree.
 package struct VehicleClock: Sendable {
   /// What positions and receivers are compared with.
   package struct Verdict: Equatable, Sendable {
@@ -38,9 +38,9 @@ package struct VehicleClock: Sendable {
 
   /// What has changed since the last review.
   package struct Review: Equatable, Sendable {
-    /// Whether the verdict has other bounds, or none any more.
+    /// Whether the bounds have changed, or there are none any more.
     package var hasNewBounds = false
-    /// Whether the verdict is another one.
+    /// Whether the bounds, or whether they are confirmed, have changed.
     package var hasNewVerdict = false
     /// Whether a certificate that was not valid may be valid at the time that is known now.
     package var hasNewCertificateTime = false
@@ -51,12 +51,12 @@ package struct VehicleClock: Sendable {
   private let buildDate: Timestamp
   private var estimator: TimeEstimator
   private var certificates = CertificateClock()
-  /// The verdict of the last review.
+  /// The result of the last review.
   package private(set) var verdict = Verdict()
   /// The limit of live timestamps at the last review; nil: the time is unknown.
   package private(set) var liveLimit: LiveLimit?
 
-  /// - Parameter buildDate: no time before it is right.
+  /// - Parameter buildDate: earlier times are wrong.
   package init(buildDate: Timestamp) {
     self.buildDate = buildDate
     estimator = TimeEstimator(buildDate: buildDate)
@@ -64,7 +64,7 @@ package struct VehicleClock: Sendable {
 
   // MARK: - Observations
 
-  /// Processes a time of a reference. Implausible times are ignored.
+  /// Processes a time from a reference. Implausible times are ignored.
   ///
   /// - Parameters:
   ///   - sentAt: when the request was sent; nil for a receiver.
@@ -94,9 +94,9 @@ package struct VehicleClock: Sendable {
     estimator.restore(bounds)
   }
 
-  // MARK: - The verdict
+  // MARK: - The review
 
-  /// Makes the verdict of this moment.
+  /// Updates `verdict` and `liveLimit` to this moment.
   package mutating func review(at now: Moment) -> Review {
     let estimate = estimator.updateEstimate(at: now)
     let bounds = estimate?.serverBounds
@@ -112,7 +112,7 @@ package struct VehicleClock: Sendable {
 
   /// The bounds by a server, if they are confirmed, for the next run; nil otherwise.
   ///
-  /// Includes the response that is being handled, which the verdict does not.
+  /// Includes the response that is being handled, which `verdict` does not.
   package mutating func confirmedBounds(at now: Moment) -> TimeBounds? {
     let estimate = estimator.updateEstimate(at: now)
     return estimate?.isConfirmed == true ? estimate?.serverBounds : nil
@@ -120,10 +120,10 @@ package struct VehicleClock: Sendable {
 
   // MARK: - The time
 
-  /// Whether a reference other than the machine's clock has given the time.
+  /// Whether a reference other than the machine's clock provides the time.
   package func isKnown(at now: Moment) -> Bool { estimator.time(at: now) != nil }
 
-  /// Whether it is confirmed, and the reference has been consistent.
+  /// Whether the time by a reference other than the machine's clock is known, confirmed and consistent.
   package func isSettled(at now: Moment) -> Bool {
     guard let estimate = estimator.estimate(at: now) else { return false }
     return estimate.reference != nil && estimate.isSteady && estimate.isConfirmed

@@ -12,7 +12,7 @@ package enum NetlinkMessage: Equatable, Sendable {
   case defaultRouteGone(NetworkTable.Route)
   /// A dump is complete.
   case done
-  /// The kernel rejected a request with this errno (0: acknowledged it).
+  /// The kernel rejected a request with this errno (0: an acknowledgement).
   case refused(errno: Int32)
   /// The kernel dropped messages.
   case overrun
@@ -71,7 +71,7 @@ package enum NetlinkMessage: Equatable, Sendable {
   /// struct ifinfomsg, and IFLA_IFNAME.
   private static func link(_ reader: NetlinkReader, isGone: Bool) -> NetlinkMessage? {
     var reader = reader
-    // A bridge reports its ports in messages of its own family; the port itself stays.
+    // A bridge reports its ports in messages of the bridge family, which do not mean that a port itself has gone.
     guard let family = reader.number(UInt8.self), family == 0, reader.skip(3), let index = reader.number(Int32.self),
       let flags = reader.number(UInt32.self), reader.skip(4)
     else { return nil }

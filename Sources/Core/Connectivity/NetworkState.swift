@@ -6,7 +6,7 @@ package struct NetworkState: Equatable, Sendable {
   package var addresses: Set<NetworkTable.Address> = []
   /// The effective default route of each family with an address; IPv4 first.
   package var routes: [NetworkTable.Route] = []
-  /// The links of these routes, as in `wwan0`.
+  /// The links of these routes, such as `wwan0`.
   package var names: [String] = []
   /// Whether there are no links but the loopback: with the unit's PrivateNetwork=, or in a container without a network.
   package var isIsolated = false

@@ -5,7 +5,7 @@ package import Timekeeping
 /// notification.
 ///
 /// The state always comes from one complete dump of links, addresses and routes, and is never updated from
-/// notifications: the kernel removes the routes of a link that goes down without a notification, and drops
+/// notifications: when a link goes down, the kernel removes its routes without a notification, and it drops
 /// notifications under load.
 package struct NetworkSurvey: Sendable {
   /// Events: datagrams of the kernel, or a timeout.
@@ -81,7 +81,7 @@ package struct NetworkSurvey: Sendable {
     switch input {
     case .start: return begin(at: now)
     case .overrun:
-      // A part of the current dump may be lost: it is abandoned.
+      // A part of the current dump may be lost: the dump is abandoned.
       settle(at: now)
       return []
     case .deadline:
@@ -150,7 +150,7 @@ package struct NetworkSurvey: Sendable {
     phase = .idle
     if isStale {
       settle(at: now)
-      // The dump is inconsistent. With permanent changes it must do.
+      // The dump is inconsistent. If changes never cease, it has to suffice.
       inconsistentDumps += 1
       if inconsistentDumps < NetworkSurvey.maximumInconsistentDumps { return }
     }

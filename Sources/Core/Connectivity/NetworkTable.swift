@@ -14,7 +14,7 @@ package struct NetworkTable: Equatable, Sendable {
   package struct Link: Hashable, Sendable {
     /// The interface index, one or more (if_nametoindex(3)).
     package var index: Int32
-    /// As in `wwan0`.
+    /// Such as `wwan0`.
     package var name: String
     /// IFF_UP: administratively up.
     package var isUp: Bool
@@ -55,7 +55,7 @@ package struct NetworkTable: Equatable, Sendable {
   package struct Route: Hashable, Sendable {
     /// IPv4 or IPv6.
     package var family: Family
-    /// One, or several next hops.
+    /// One link, or those of several next hops.
     package var links: [Int32]
     /// Empty for a point-to-point link.
     package var gateway: [UInt8]
@@ -110,8 +110,8 @@ package struct NetworkTable: Equatable, Sendable {
       let usable = routes.filter { route in
         route.family == family && route.links.contains { links[$0]?.mayReachOthers == true }
       }
-      // Of two routes with the same metric the kernel uses the older, which is not visible: the order only has to be
-      // stable.
+      // Of two routes with the same metric the kernel uses the older one, and their age is not visible: the order only
+      // has to be stable.
       let best = usable.min { ($0.priority, $0.links.first ?? 0) < ($1.priority, $1.links.first ?? 0) }
       guard let best else { continue }
       state.routes.append(best)

@@ -22,7 +22,7 @@ package struct TCPTraffic: Equatable, Sendable {
   /// - Parameters:
   ///   - sent: payload, retransmissions included.
   ///   - received: payload.
-  ///   - retransmitted: of `sent`.
+  ///   - retransmitted: the part of `sent` that was retransmitted.
   ///   - segmentsSent: with and without payload; likewise `segmentsReceived`.
   ///   - headerSize: bytes of a segment's headers (`headerSize(isIPv6:hasTimestamps:)`).
   package init(
@@ -58,8 +58,8 @@ package struct TCPTraffic: Equatable, Sendable {
   /// Adds, as + does.
   package static func += (left: inout TCPTraffic, right: TCPTraffic) { left = left + right }
 
-  /// The difference from an earlier reading of the same counters. If a counter is smaller now they were reset, and all
-  /// of it is new.
+  /// The difference from an earlier reading of the same counters. If a counter is smaller now, the counters were reset,
+  /// and the whole reading is new.
   package func since(_ earlier: TCPTraffic) -> TCPTraffic {
     guard TCPTraffic.fields.allSatisfy({ self[keyPath: $0] >= earlier[keyPath: $0] }) else { return self }
     var difference = self

@@ -84,11 +84,11 @@ package struct TrafficLedger: Equatable, Sendable {
     case store(String)
   }
 
-  /// The interval of readings without a request; a power cut loses what was counted since the last.
+  /// The interval of regular readings; a power cut loses what was counted since the last one.
   package static let interval = Duration.seconds(900)
   /// The maximum size of text that `init` parses.
   package static let maxTextSize = 1024
-  /// A change of the date by more days is doubtful.
+  /// A change of the date by more days is suspect.
   private static let maxPlausibleDays = 31
   private static let firstReading = Duration.seconds(60)
   private static let title = "fleet-locationd traffic 1"
@@ -168,8 +168,8 @@ package struct TrafficLedger: Equatable, Sendable {
     undated = Counts()
   }
 
-  /// Whether the date has been a suspect one for less than an interval: it is not stored until then, so that a restart
-  /// continues the month before.
+  /// Whether the date has been suspect for less than an interval: until then it is not stored, so that a restart
+  /// continues the month before the jump.
   private func isSuspect(at now: BootInstant) -> Bool {
     jump.map { $0.isSuspect && now - $0.at < TrafficLedger.interval } ?? false
   }
@@ -201,7 +201,7 @@ package struct TrafficLedger: Equatable, Sendable {
     return before.counts == Counts() ? [] : [.ended(before)]
   }
 
-  /// The day if the date returns from a wrong one to the month before; nil if it does not.
+  /// The day, if the date returns from a wrong one to the month before the jump; nil if it does not.
   private static func day(on date: CivilDate, after jump: Jump) -> Day? {
     let before = jump.before
     let days = date.daysSince1970 - before.date.daysSince1970

@@ -18,11 +18,11 @@ extension DeliveryAgent {
     package var interval: Duration
     /// The maximum number of past positions in one request.
     package var batch: Int
-    /// The maximum number of queued positions; one more, and the backlog is thinned. One or more.
+    /// The maximum number of queued positions, 1 or more; beyond it, the backlog is thinned.
     package var maxLocations: Int
     /// The maximum size of the backlog in bytes, at ``Backlog/recordSize`` per position.
     package var maxBytes: Int
-    /// Older positions are removed from the backlog; more than zero.
+    /// The maximum age of queued positions, more than zero; older ones are removed from the backlog.
     package var maxAge: Duration
 
     package init(
@@ -74,7 +74,7 @@ extension DeliveryAgent {
     case restoredUpdateForm(String)
     /// Another process may have sent an update of this vehicle until now.
     case updatedElsewhere
-    /// A request of the previous run may still arrive until then.
+    /// A request of the previous run may still arrive until this time.
     case mayArrive(RequestKind, until: BootInstant)
     /// Timestamps after this one were wrong.
     case misdated(after: Timestamp)
@@ -82,7 +82,7 @@ extension DeliveryAgent {
     case clockJumped
     /// Timestamps after this one are most likely wrong: nothing is removed yet, but no request is made for them.
     case suspected(after: Timestamp)
-    /// Positions that are too old by reliable timestamps, and those with later ones, are to be removed.
+    /// Remove positions that are too old, and positions that are later than the newest fix, by reliable timestamps.
     case expire
     /// Cancel the current request: connections are dead, a pause begins, or the run ends.
     case cancel
@@ -92,7 +92,7 @@ extension DeliveryAgent {
     case paused
     /// From now on updates set ONLINE again.
     case onDuty
-    /// The settings changed. If they name another vehicle, the state of this one is dropped, but not by the store.
+    /// The settings changed. If they name another vehicle, the state of this one is dropped, except in the store.
     indirect case configured(Configuration, isOtherVehicle: Bool)
   }
 
@@ -114,13 +114,13 @@ extension DeliveryAgent {
     indirect case resends(UpdateFailure)
     /// What the next run has to know about the form of updates, and the result so far.
     case updateForm(String, UpdateFormNegotiation.Summary)
-    /// Read the store; `restored` follows, unless it has reported that it cannot be read.
+    /// Read the store; `restored` follows, unless the store has reported that it cannot be read.
     case readStore
     /// Delete positions of other vehicles from before this time from the store.
     case forgetOthers(before: Timestamp)
     /// The request will be repeated without past positions before it counts as failed.
     indirect case suspectsBacklog(UpdateFailure)
-    /// An update was accepted without past positions that was rejected with them, for this reason.
+    /// An update that was rejected with past positions, for this reason, was accepted without them.
     indirect case rejectsBacklog(UpdateFailure)
   }
 

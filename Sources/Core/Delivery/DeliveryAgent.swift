@@ -6,8 +6,8 @@ package import FleetEngine
 package import HTTPMessages
 package import Timekeeping
 
-/// Delivers positions to Fleet Engine: one request at a time, always with the newest position, past positions of the
-/// backlog with it, and after a failure a backoff that depends on its category.
+/// Delivers positions to Fleet Engine: one request at a time, always with the newest position, together with past
+/// positions of the backlog. After a failure, the backoff depends on its category.
 package struct DeliveryAgent: Sendable {
   private enum State {
     case idle
@@ -43,7 +43,7 @@ package struct DeliveryAgent: Sendable {
   private struct KnownVehicle {
     /// Why the last attempt failed.
     var failure: UpdateFailure?
-    /// Since the first failure after an accepted update.
+    /// When the first failure after an accepted update occurred; nil if there was none.
     var failingSince: BootInstant?
     /// Also false after a pause. Unrelated to `state`.
     var wasLastAttemptAccepted = false
@@ -60,7 +60,7 @@ package struct DeliveryAgent: Sendable {
     var deliveredBefore: Timestamp?
     /// The timestamp of the newest position that came from the store, and was not queued already.
     var newestRestored: Timestamp?
-    /// The last accepted live position, and since when the vehicle has been there: for `timeSinceUpdate`.
+    /// The last accepted live position, and when one at this place was first accepted: for `timeSinceUpdate`.
     var acceptedLive: (location: VehicleLocation, since: BootInstant)?
     var hasOverduePosition = false
     /// The last attempt is repeated: the server did not process it, or closed the connection without a response.
@@ -71,12 +71,12 @@ package struct DeliveryAgent: Sendable {
     var newestDue: Timestamp?
     /// The timestamp of a live position that the server rejected with nothing else in the request.
     var rejectedLive: Timestamp?
-    /// Why an update was rejected whose past positions the next one omits; it is reported when they prove to be the
+    /// Why the last update was rejected, if the next one omits its past positions; reported if they prove to be the
     /// cause.
     var backlogRejection: UpdateFailure?
     /// The live position of a compact update that was rejected: it is sent once more in the plain form.
     var rejectedCompactLive: VehicleLocation?
-    /// Until when a request that was cancelled or timed out may still arrive.
+    /// The time until which a request that was cancelled or timed out may still arrive.
     var mayArriveUntil: [RequestKind: BootInstant] = [:]
     var outcomes = RecentOutcomes()
   }
@@ -89,8 +89,8 @@ package struct DeliveryAgent: Sendable {
   package private(set) var store = BacklogStoreState.off
   private var storeReading = StoreReading()
   private var expiry = BacklogExpiry()
-  /// Since when there is no newest position of a receiver: after an interval the newest queued one is sent as the live
-  /// one.
+  /// When the time without a position of a receiver began: an interval later, the newest queued position is sent as the
+  /// live one.
   package private(set) var withoutFixSince = BootInstant.boot
   private var state = State.idle
   private var vehicle = KnownVehicle()
@@ -124,7 +124,7 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
-  /// The deadline of the current request.
+  /// The deadline of the current request; nil if there is none.
   package var attemptDeadline: BootInstant? {
     switch state {
     case .idle: nil
@@ -142,28 +142,28 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
-  /// Until when a request of this kind that had no response may still arrive.
+  /// The time until which a request of this kind that had no response may still arrive.
   private func mayArriveUntil(_ kind: RequestKind) -> BootInstant { vehicle.mayArriveUntil[kind] ?? .boot }
 
-  /// Until when a request that sets ONLINE, and had no response, may still arrive.
+  /// The time until which a request that sets ONLINE, and had no response, may still arrive.
   package var onlineMayArriveUntil: BootInstant { mayArriveUntil(.position) }
 
   /// The same for OFFLINE, with or without a position.
   package var offlineMayArriveUntil: BootInstant { max(mayArriveUntil(.offline), mayArriveUntil(.offlinePosition)) }
 
-  /// What a request sets that had no response and may still arrive; nil if there is none.
+  /// The kind of a request that had no response and may still arrive; nil if there is none.
   package func mayArrive(at now: BootInstant) -> RequestKind? {
     [.position, .offlinePosition, .offline].first { mayArriveUntil($0) > now }
   }
 
-  /// Until when requests of each kind may arrive, the one in flight included.
+  /// The time until which requests of each kind may arrive, including the one in flight.
   package var arrivals: [RequestKind: BootInstant] {
     guard let inFlight, let attemptDeadline else { return vehicle.mayArriveUntil }
     return vehicle.mayArriveUntil.merging([inFlight: attemptDeadline], uniquingKeysWith: max)
   }
 
-  /// When a position has to be sent for its ONLINE: at once if the vehicle is OFFLINE, and once more when an older
-  /// OFFLINE can no longer arrive; nil: it need not.
+  /// When a position has to be sent in order to set ONLINE: at once if the vehicle is OFFLINE, and once more when an
+  /// older OFFLINE can no longer arrive; nil: none has to be.
   package var onlineDue: BootInstant? {
     switch vehicle.state {
     case .offline: .boot
@@ -209,7 +209,7 @@ package struct DeliveryAgent: Sendable {
   /// not be sent.
   package var hasOverduePosition: Bool { vehicle.hasOverduePosition }
 
-  /// Whether a position can be sent as the live one: it was not rejected alone.
+  /// Whether a position can be sent as the live one: it was not rejected as the only one in a request.
   package func mayBeLive(_ location: VehicleLocation) -> Bool { vehicle.rejectedLive != location.time }
 
   /// The number of queued positions, without the live position in flight.
@@ -218,7 +218,7 @@ package struct DeliveryAgent: Sendable {
     return backlog.count - 1
   }
 
-  /// The store's state for users: its file may be written before it was read.
+  /// The store's state for users: unread until its file has been read, even if it has been written before.
   package var storeState: BacklogStoreState { store == .healthy && storeReading.isPending ? .unread : store }
 
   /// Whether positions of previous runs may still be restored.
@@ -313,8 +313,8 @@ package struct DeliveryAgent: Sendable {
   package mutating func handle(_ input: Input, at now: BootInstant) -> [Effect] {
     switch input {
     case .send(let newest, let isDue, let isQueued, let state, let token):
-      // The position in flight is not counted against the capacity: it is usually delivered soon, and the backlog need
-      // not be thinned for it.
+      // The position in flight is not counted against the capacity: it is usually delivered soon, so the backlog is not
+      // thinned for it.
       let limit = configuration.capacity > 0 ? configuration.capacity + 1 : 0
       return (isDue ? enqueue(newest, limit: limit) : [])
         + send(newest, isQueued: isQueued, state: state, token: token, at: now)
@@ -376,7 +376,7 @@ package struct DeliveryAgent: Sendable {
       if configuration.endpoint.followsDuty, isPositionSuspect { gate.endWait() }
       return abandon()
     case .onDuty:
-      // Nor does why one was rejected with OFFLINE, or OFFLINE itself, apply to ONLINE.
+      // Nor does the reason why a position with OFFLINE, or OFFLINE alone, was rejected apply to ONLINE.
       if configuration.endpoint.followsDuty, isPositionSuspect { gate.endWait() }
       return []
     case .configured(let configuration, let isOtherVehicle):
@@ -384,7 +384,8 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
-  /// A position with this timestamp was accepted by the filter: its age is measured with those of the others.
+  /// A position with this timestamp was accepted by the filter: the ages of queued positions are measured by such
+  /// timestamps.
   package mutating func observe(_ stamp: Timestamp, at now: BootInstant) {
     expiry.observe(stamp, at: now)
   }
@@ -404,9 +405,9 @@ package struct DeliveryAgent: Sendable {
     let newest = records.lazy.filter { [backlog] in !backlog.contains($0.id) }.map(\.id).max()
     let changes = backlog.restore(records, limit: configuration.capacity)
     vehicle.newestRestored = [vehicle.newestRestored, newest].compactMap(\.self).max()
-    // It was delivered, but its removal was not stored in time.
+    // The delivered position may be among the stored ones, because its removal was not stored in time.
     let removed = delivered.map { backlog.remove([$0.time], .delivered) } ?? []
-    // The first request went ahead of reading the store: that must not prolong the wait for a fix.
+    // The store was read only after the first request, which must not prolong the wait for a fix.
     let since = storeReading.ended() ?? now
     if backlog.count > before { withoutFixSince = since }
     return DeliveryAgent.effects(changes + removed)
@@ -447,11 +448,12 @@ package struct DeliveryAgent: Sendable {
   private mutating func send(
     _ newest: VehicleLocation, isQueued: Bool, state vehicleState: VehicleState, token: AccessToken, at now: BootInstant
   ) -> [Effect] {
-    // One that is newer than the newest has turned out to be from the future.
+    // A position that is newer than the newest has turned out to be from the future.
     let compared = vehicle.rejectedCompactLive.flatMap { $0.time <= newest.time ? $0 : nil }
     vehicle.rejectedCompactLive = nil
     let live = compared ?? live(for: newest)
-    // One that is sent once more was not due, or is delivered: the newest then counts against the capacity.
+    // A live position that is not queued was not due, or is already delivered: the newest then counts against the
+    // capacity.
     let changes = backlog.contains(live.time) ? [] : backlog.makeRoom(limit: configuration.capacity)
     let records = backfill.select(
       from: backlog.sendable(before: live.time, age: configuration.maxAge),
@@ -539,7 +541,7 @@ package struct DeliveryAgent: Sendable {
     }
     let isIgnored = mayBeIgnored(live)
     changes += backlog.remove(attempt.records + (isIgnored ? [] : [live.time]), .delivered)
-    // A position that became due meanwhile is sent as soon as possible, without waiting for the next fix.
+    // A position that became due during the request is sent as soon as possible, without waiting for the next fix.
     vehicle.hasOverduePosition = vehicle.newestDue.map { $0 > live.time && $0 != vehicle.rejectedLive } ?? false
     let findings = formNegotiation.accepted(attempt.form, at: now)
     return DeliveryAgent.effects(changes) + (rejection.map { [.rejectsBacklog($0)] } ?? []) + [
@@ -552,8 +554,8 @@ package struct DeliveryAgent: Sendable {
     connections.accepted()
   }
 
-  /// Whether Fleet Engine may have ignored a live position because it has a newer one of the previous run: then it is
-  /// sent again, as a past position with the next fix.
+  /// Whether Fleet Engine may have ignored a live position because it has a newer one of the previous run: then the
+  /// position is sent again, as a past position with the next fix.
   private func mayBeIgnored(_ live: VehicleLocation) -> Bool {
     guard let before = vehicle.deliveredBefore, let restored = vehicle.newestRestored else { return false }
     return live.time < before && live.time <= restored
@@ -564,7 +566,8 @@ package struct DeliveryAgent: Sendable {
     vehicle.outcomes.failed(failure.category, sentAt: attempt.sentAt, at: now)
     if failure.mayArrive { mayArrive(attempt.kind, until: attempt.deadline) }
     if formNegotiation.failed(attempt.form, failure, at: now) {
-      // Neither the position nor the past ones are blamed for it, also not for the last rejections before this one.
+      // Neither the live position nor the past ones are treated as the cause of this failure, or of the rejections just
+      // before it.
       vehicle.rejectedLive = nil
       vehicle.rejectedCompactLive = attempt.update.live
       return .resends(failure)
@@ -647,7 +650,7 @@ package struct DeliveryAgent: Sendable {
 
   // MARK: - Network and settings
 
-  /// At most once in 30 s, and never if a server asked for the wait.
+  /// Resets the backoff at most once in 30 s, and never if the server evaluated the request or asked for the wait.
   private mutating func resetBackoff(at now: BootInstant) {
     guard failure.map({ !$0.isEvaluated && $0.retryAfter == nil }) ?? true else { return }
     gate.resetUnlessRecent(at: now)

@@ -6,6 +6,6 @@ package enum RequestLimit: String, Equatable, Sendable {
   case floor
   /// The daemon's own rate limit.
   case attempts
-  /// The machine has just resumed, and waits for its receiver.
+  /// The machine has just resumed, and the daemon waits for the receiver.
   case waking
 }

@@ -2,7 +2,7 @@
 import FleetEngine
 import Timekeeping
 
-/// Since when the minimum time between accepted updates (`DeliveryAgent.Configuration.floor`) runs, for each vehicle.
+/// When the minimum time between accepted updates (`DeliveryAgent.Configuration.floor`) last began, for each vehicle.
 ///
 /// The last update of each vehicle is remembered for this time when the settings name another one, so that switching
 /// back does not allow an earlier update.

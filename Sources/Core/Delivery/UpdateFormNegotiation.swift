@@ -7,10 +7,10 @@ package import Timekeeping
 /// Nothing says in advance whether a server accepts the compact form. Until one such update was accepted, a rejection
 /// that the form may explain is followed at once by the same update in the plain form. If that is accepted, updates are
 /// plain, and the compact form is tried once more later; the second such pair of a rejection and an acceptance ends the
-/// negotiation for this server and release. If the plain form is rejected as well, the cause is another.
+/// negotiation for this server and release. If the plain form is rejected as well, the form is not the cause.
 ///
-/// Other failures prove nothing, but must not keep a vehicle offline either: after some in a row the attempts are plain
-/// until one is accepted.
+/// Other failures prove nothing, but must not keep a vehicle offline either: after several in a row the attempts are
+/// plain until one is accepted.
 package struct UpdateFormNegotiation: Equatable, Sendable {
   /// Whether the compact form is used at all.
   package enum Mode: String, Sendable, CaseIterable {
@@ -21,7 +21,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
 
   /// What the settings and the program determine.
   package struct Configuration: Equatable, Sendable {
-    /// Of the settings.
+    /// From the settings.
     package var mode = Mode.auto
     /// The program's version: another release may write another form.
     package var release: String
@@ -39,8 +39,8 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     case untested
     /// Updates are compact.
     case accepted
-    /// Updates are plain, because compact ones failed; compact ones are tried again at this time, or if it is nil as
-    /// soon as a plain one was accepted.
+    /// Updates are plain, because compact ones failed; compact ones are tried again at this time, or, if it is nil,
+    /// some time after a plain one is accepted.
     case fallback(until: BootInstant?)
     /// Updates are plain: the server rejected compact ones twice, last with this HTTP status, and accepted plain ones.
     case rejected(httpStatus: Int)
@@ -48,15 +48,17 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
 
   /// The time until the compact form is tried again; doubles while it fails without a rejection, up to `maximumWait`.
   static let wait = Duration.seconds(600)
-  /// The same after the plain form was rejected as well, so that there is one pair of requests an hour at most.
+  /// The same after the plain form was rejected as well, so that there is at most one pair of requests an hour.
   static let waitAfterOtherCause = Duration.seconds(3600)
   private static let maximumWait = Duration.seconds(86_400)
   /// Pairs of a rejected compact update and an accepted plain one that end the negotiation.
   private static let pairsBeforeEnd = 2
-  /// Failures in a row before the first acceptance after which attempts are plain, if the form does not explain them.
+  /// The number of consecutive failures before the first acceptance after which attempts are plain, if the form does
+  /// not explain the failures.
   private static let failuresBeforeAcceptance = 2
-  /// Failures in a row after an acceptance that reopen the negotiation: the address leads to another server, or a new
-  /// proxy on the path removes the name of the coding. Without a response it is most often the network.
+  /// The number of consecutive failures after an acceptance that reopen the negotiation: the address may lead to
+  /// another server, or a new proxy on the path may remove the name of the coding. Without a response, the cause is
+  /// usually the network.
   private static let failuresAfterAcceptance = 3
   private static let failuresWithoutResponse = 10
 
@@ -66,7 +68,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     /// The next updates are plain until one is accepted; then the compact form is tried again after `wait`.
     /// `rejection`: the HTTP status of the compact update, if it may be due to the form.
     case comparing(rejection: Int?, wait: Duration)
-    /// Updates are plain until then.
+    /// Updates are plain until this time.
     case plain(until: BootInstant)
     /// Compact updates are accepted; the number of failures since the last one.
     case compact(failures: Int)
@@ -74,7 +76,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
 
   /// How often the server has rejected the compact form of this release.
   private struct Record: Equatable {
-    /// 0, 1, or 2: the negotiation has ended.
+    /// 0, 1, or 2; at 2 the negotiation has ended.
     var rejections = 0
     /// Of the last rejection; 0 if there is none.
     var httpStatus = 0
@@ -94,7 +96,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     self.server = server
   }
 
-  /// Applies new settings; another server is asked anew.
+  /// Applies new settings; for another server or release, the negotiation starts anew.
   mutating func configure(_ configuration: Configuration, server: String) {
     guard server == self.server, configuration.release == self.configuration.release else {
       self = UpdateFormNegotiation(configuration, server: server)
@@ -105,7 +107,8 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
 
   /// Restores what a previous run has found out about the same server with the same release.
   ///
-  /// - Parameter text: of a file, not validated; without effect if it is damaged or about another server or release.
+  /// - Parameter text: the contents of a file, not validated; without effect if it is damaged or about another server
+  ///   or release.
   package mutating func restore(_ text: String) {
     let lines = text.split(separator: "\n")
     guard lines.count == 6, let rejections = lines[3].split(separator: " ").last.flatMap({ Int($0) }),

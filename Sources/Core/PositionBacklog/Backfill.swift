@@ -10,17 +10,17 @@ package import Timekeeping
 /// single one is rejected; between two halves a request has only the live position. One bad position in n costs at most
 /// log2 n + 2 rejections.
 ///
-/// A position that was rejected as the only past one is quarantined, and the others go on without it. The rejection
+/// A position that was rejected as the only past one is quarantined, and the others are sent without it. The rejection
 /// counts once a control position was accepted: the position delivered last, sent again as a past position. If that is
 /// rejected too, the server accepts no past positions for now, and backfill is suspended. After some accepted updates
 /// the quarantined position is tried again. It is dropped after `rejectionsBeforeDrop` counted rejections; a rejection
 /// that no past position can have caused resets the count.
 ///
-/// When the server denies a request without past positions too, it is the token that is denied, and the next requests
-/// have none until one is accepted.
+/// If the server also denies a request without past positions, what it denies is the token, and the next requests have
+/// no past positions until one is accepted.
 package struct Backfill: Sendable {
-  /// The maximum size of the past positions in one request, in bytes. A hundred positions of a usual receiver are 26
-  /// kB; at the edge of a cell, with 40 kbit/s of uplink, 32 kB take 7 s of the 15 s timeout, and leave time for a
+  /// The maximum size of the past positions in one request, in bytes. A hundred positions of a typical receiver are 26
+  /// kB. At the edge of a cell, with 40 kbit/s of uplink, 32 kB take 7 s of the 15 s timeout, which leaves time for a
   /// handshake.
   static let maximumPastBytes = 32_768
   /// The batch size is not reduced below this on a failing network: smaller requests save less than the handshake
@@ -36,7 +36,7 @@ package struct Backfill: Sendable {
   private static let initialAcceptancesAtCeiling = 64
   private static let maximumAcceptancesAtCeiling = 1024
   /// How long backfill is suspended after the server rejected a control position or responded PERMISSION_DENIED;
-  /// doubles each time, up to the longest.
+  /// doubles each time, up to `maximumSuspension`.
   static let minimumSuspension = Duration.seconds(120)
   private static let maximumSuspension = Duration.seconds(1920)
 
@@ -60,7 +60,7 @@ package struct Backfill: Sendable {
     var isReady: Bool { !isUndecided && acceptances >= acceptancesBeforeRetry }
   }
 
-  /// The maximum number that the server seems to accept.
+  /// The maximum number of past positions that the server seems to accept.
   private struct Ceiling {
     let count: Int
     /// Accepted requests with that many.
@@ -83,15 +83,15 @@ package struct Backfill: Sendable {
   private var size: Int
   /// A limit of the server that it does not document, below `limit`; nil if none was found.
   private var ceiling: Ceiling?
-  /// Accepted requests with as many positions as the ceiling before more are tried: doubles each time a ceiling is
-  /// found.
+  /// The number of accepted requests with as many positions as the ceiling before more are tried; doubles each time a
+  /// ceiling is found.
   private var acceptancesAtCeiling = Backfill.initialAcceptancesAtCeiling
   private var unresolved: UnresolvedRejection?
   /// Positions that were rejected together, at least one of which is bad; oldest first.
   private var suspects: [Backlog.ID] = []
   /// The largest number of suspects that was accepted together.
   private var largestAcceptedPart = 0
-  /// Whether a part of the suspects was made smaller for a failing network: then its size says nothing about the
+  /// Whether a part of the suspects was made smaller because of a failing network: then its size says nothing about the
   /// server.
   private var isPartReduced = false
   /// How often all suspects were accepted in parts: then their number was the cause.
@@ -100,7 +100,7 @@ package struct Backfill: Sendable {
   /// A delivered position that is sent again as a past one, to see whether the server accepts any.
   private var control: Backlog.ID?
   private var suspension: Suspension?
-  /// The last request without past positions was denied: those before an acceptance need not have any.
+  /// The last request without past positions was denied: the next ones have none either until one is accepted.
   private var isTokenDenied = false
   private var suspensionTime = minimumSuspension
 
@@ -110,7 +110,7 @@ package struct Backfill: Sendable {
     size = limit
   }
 
-  /// Until when backfill is suspended for this token; nil if it is not.
+  /// The time until which backfill is suspended for this token; nil if it is not.
   package func suspendedUntil(with token: AccessToken?, at now: BootInstant) -> BootInstant? {
     guard let suspension, now < suspension.until, token == nil || token == suspension.token else { return nil }
     return suspension.until
@@ -155,7 +155,7 @@ package struct Backfill: Sendable {
           control = delivered.time
           return [Backlog.Record(delivered)]
         }
-        // Nothing that could be sent would decide whether the rejection counts: it does not.
+        // Nothing can be sent that would decide whether the rejection counts, so it does not.
         if others.isEmpty { for index in quarantined.indices { quarantined[index].isUndecided = false } }
       }
       if let next = quarantined.first(where: \.isReady) { return sendable.filter { $0.id == next.id } }
@@ -185,7 +185,7 @@ package struct Backfill: Sendable {
     suspensionTime = Backfill.minimumSuspension
     let passed = Set(carried)
     if let index = quarantined.firstIndex(where: { passed.contains($0.id) }) {
-      // Its rejection had another cause, as may those of the others.
+      // Its rejection had another cause, and so may those of the others.
       quarantined.remove(at: index)
       resetCounts()
     }
@@ -200,7 +200,7 @@ package struct Backfill: Sendable {
     largestAcceptedPart = max(largestAcceptedPart, carried.count)
     suspects.removeAll { passed.contains($0) }
     guard suspects.isEmpty else { return rejected }
-    // Once may be chance, or another cause; twice is a limit that the server does not document.
+    // Once may be chance, or have another cause; twice means a limit that the server does not document.
     resetCounts()
     if !isPartReduced { acceptancesInParts += 1 }
     isPartReduced = false
@@ -226,7 +226,7 @@ package struct Backfill: Sendable {
 
   /// A request without past positions was accepted.
   ///
-  /// - Returns: whether the same request with them was rejected before.
+  /// - Returns: whether the same request with past positions was rejected before.
   package mutating func acceptedWithoutPast(at now: BootInstant) -> Bool {
     countAcceptance()
     isTokenDenied = false

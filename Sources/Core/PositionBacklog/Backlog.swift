@@ -3,13 +3,13 @@ package import FleetEngine
 package import Timekeeping
 
 /// The queue of positions that Fleet Engine does not have yet, in the order of their timestamps, bounded in number and
-/// age. The live position of the current request is part of it until it is delivered. When the queue is full the track
-/// is thinned; only if that is not possible the oldest position is dropped.
+/// age. The live position of the current request is part of it until it is delivered. When the queue is full, the track
+/// is thinned; only if that is not possible is the oldest position dropped.
 ///
 /// Every change is reported as a `Change`, so that a store can keep a persistent copy.
 package struct Backlog: Equatable, Sendable {
-  /// A position's timestamp: a vehicle is in one place at a time, so no two records have the same. It is the same
-  /// before and after a restart.
+  /// A position's timestamp: a vehicle is in one place at a time, so no two records have the same timestamp. It does
+  /// not change at a restart.
   package typealias ID = Timestamp
 
   /// A queued position.
@@ -62,7 +62,7 @@ package struct Backlog: Equatable, Sendable {
     case damaged
   }
 
-  /// In order of time, oldest first; those before the index `head` have been removed, so that a removal at the front
+  /// In order of time, oldest first. Records before the index `head` have been removed, so that a removal at the front
   /// moves nothing.
   private var storage: [Record] = []
   private var head = 0
@@ -73,14 +73,14 @@ package struct Backlog: Equatable, Sendable {
   private var thinningHoldOff = 0
   /// The next appended record starts a new segment: a position between it and the last record may have been delivered.
   private var startsNewSegment = false
-  /// The time of the last position that was delivered after all that were queued then: what is queued later, but is
-  /// from before it, is not thinned across it either.
+  /// The timestamp of the last delivered position that was later than all positions queued at that moment: positions
+  /// that are queued afterwards, but are earlier, are not thinned across it either.
   private var deliveredAfterAll: Timestamp?
 
   /// The maximum of `max_locations`: more records than this are never held in memory.
   package static let maximumRecords = 100_000
 
-  /// The bytes that count for a record, in the store's file or in memory. It is an upper bound for both, also for a
+  /// The bytes that count for a record, in the store's file or in memory. It is an upper bound for both, even for a
   /// fragmented file.
   package static let recordSize = 256
 
@@ -90,7 +90,7 @@ package struct Backlog: Equatable, Sendable {
   package var records: [Record] { head == 0 ? storage : Array(storage[head...]) }
   /// The oldest record; nil if the queue is empty.
   package var first: Record? { head < storage.count ? storage[head] : nil }
-  /// Whether nothing waits.
+  /// Whether no position is queued.
   package var isEmpty: Bool { head == storage.count }
   /// The number of queued positions.
   package var count: Int { storage.count - head }
@@ -98,7 +98,7 @@ package struct Backlog: Equatable, Sendable {
   /// The index in `storage` of the first record that is not before `time`.
   private func lowerBound(of time: Timestamp) -> Int {
     var (low, high) = (head, storage.count)
-    // In most calls it is the end.
+    // In most calls the result is the end.
     if let last = storage.last, last.location.time < time { low = high }
     while low < high {
       let middle = (low + high) / 2
@@ -138,7 +138,7 @@ package struct Backlog: Equatable, Sendable {
     return [.added(storage[slot])] + broken + makeRoom(limit: limit)
   }
 
-  /// Inserts the records of a store, and makes room. Records that are queued already stay unchanged.
+  /// Inserts the records of a store, and makes room. Records that are queued already remain unchanged.
   ///
   /// - Parameter limit: the maximum number of records, 0 or more.
   package mutating func restore(_ stored: [Record], limit: Int) -> [Change] {
@@ -155,7 +155,8 @@ package struct Backlog: Equatable, Sendable {
     }
     for record in isInOrder ? stored : stored.sorted(by: { $0.id < $1.id }) {
       guard let slot = insert(record) else { continue }
-      // Whether positions between them and the queued ones were delivered, or have the same clock, is not known.
+      // It is not known whether positions between these and the queued ones were delivered, or whether both are from
+      // the same clock.
       if let last, last + 1 < slot { changes += breakSegment(after: last) }
       if slot > head, slot - 1 != last { storage[slot].interpolationError = .infinity }
       if storage[slot] != record { changes.append(.changed([storage[slot]])) }
@@ -307,7 +308,8 @@ package struct Backlog: Equatable, Sendable {
     return remove(from: first, to: storage.count, .misdated)
   }
 
-  /// A position with a timestamp after `newest` that was delivered was wrong, or may have been: it ends no segment.
+  /// The timestamp of a delivered position after `newest` was wrong, or may have been: the position no longer ends a
+  /// segment.
   package mutating func forgetDelivered(after newest: Timestamp) {
     if let delivered = deliveredAfterAll, delivered > newest { deliveredAfterAll = nil }
   }
@@ -318,7 +320,8 @@ package struct Backlog: Equatable, Sendable {
     return remove(from: head, to: lowerBound(of: time), .expired)
   }
 
-  /// Clears the queue without reporting a change: the store keeps the records for the vehicle's return.
+  /// Clears the queue without reporting a change: the store keeps the records in case the settings name the vehicle
+  /// again.
   package mutating func forget() {
     (storage, head) = ([], 0)
     thinningHoldOff = 0

@@ -4,7 +4,7 @@
 package enum BacklogStoreState: Equatable, Sendable {
   /// No directory is set.
   case off
-  /// There is a store that was not read yet: `VehicleAgent.Effect.readStore` requests it.
+  /// There is a store that has not been read yet: `VehicleAgent.Effect.readStore` requests that.
   case unread
   /// All changes are persisted.
   case healthy

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// When to read the store: after the first request, so that the live position does not wait for a large backlog, or
-/// soon after the start if there is none.
+/// When to read the store: after the first request, so that the live position does not wait for a large backlog, or, if
+/// there is no request, soon after the start.
 package struct StoreReading: Equatable, Sendable {
   /// How long to wait for the first request.
   static let holdOff = Duration.seconds(3)
@@ -47,7 +47,7 @@ package struct StoreReading: Equatable, Sendable {
 
   /// Reading has ended.
   ///
-  /// - Returns: since when it was pending; nil if it was not.
+  /// - Returns: when reading became pending; nil if it was not.
   package mutating func ended() -> BootInstant? {
     defer { state = .done }
     switch state {

@@ -13,7 +13,7 @@ import Timekeeping
 ///
 /// Always preserved: the ends of the track, of every stop, and of every segment that cannot be interpolated.
 ///
-/// For 100,000 positions it needs about 8 MB.
+/// Thinning 100,000 positions needs about 8 MB.
 struct TrackThinning {
   /// The outcome, without the track.
   struct Result {
@@ -26,7 +26,8 @@ struct TrackThinning {
     var count: Int
   }
 
-  /// Metres. A larger error would say nothing about where a vehicle was: then the position is dropped instead.
+  /// The maximum error in metres. A track with a larger error would say nothing about where a vehicle was; the oldest
+  /// positions are dropped instead.
   static let maximumError = 1000.0
   /// A longer gap is not interpolated: the vehicle was off, or had no fix. Heartbeats are at most a minute apart.
   static let maximumStep = Duration.seconds(120)
@@ -49,7 +50,7 @@ struct TrackThinning {
   /// The cosine of latitude where the track is nearest to the equator, so that no error is underestimated.
   private let latitudeCosine: Double
 
-  /// Removes positions until `goal` are left, or no other can be removed.
+  /// Removes positions until `goal` are left, or no more can be removed.
   ///
   /// - Parameter records: in order of time; at most `Int32.max`.
   static func thin(_ records: ArraySlice<Backlog.Record>, to goal: Int) -> Result {
@@ -120,7 +121,7 @@ struct TrackThinning {
     isRemoved[index] = true
     count -= 1
     error = max(error, cost)
-    // Even without an error it is a thinned segment now, however long it takes.
+    // Even without an error this is now a thinned segment, whatever its duration.
     interpolationError[last] = max(cost, .leastNormalMagnitude)
     after[first] = Int32(clamping: last)
     before[last] = Int32(clamping: first)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Detects a receiver that extrapolates: without satellites it goes on with the same speed, course and accuracy to the
-/// last digit. A receiver with sensors measures them, so that they change.
+/// Detects a receiver that extrapolates: without satellites it continues to report the same speed, course and accuracy
+/// to the last digit. A receiver with sensors measures these, so they change.
 struct ExtrapolationDetector: Sendable {
-  /// How long nothing has to change.
+  /// How long these values must be unchanged.
   private static let duration = Duration.seconds(2)
 
   private struct Report: Equatable {
@@ -22,7 +22,7 @@ struct ExtrapolationDetector: Sendable {
   mutating func redate(by change: Duration) { since = since + change }
 
   /// Processes the next fix. A fix that is slower than the noise of a parked vehicle does not count as extrapolated,
-  /// because a parked vehicle's speed may stay 0.
+  /// because a parked vehicle's speed may remain 0.
   mutating func observe(_ fix: Fix, at time: Timestamp) {
     let report = Report(speed: fix.speed, heading: fix.heading, accuracy: fix.reportedAccuracy)
     if report != self.report || time < since { (self.report, since) = (report, time) }

@@ -69,7 +69,7 @@ package struct Fix: Hashable, Sendable {
   /// not report one.
   package var reportedAccuracy: Double? { isAccuracyDerived ? nil : horizontalAccuracy }
 
-  /// Horizontal, in metres: what the filter assumes of a receiver that does not report one.
+  /// The horizontal accuracy in metres; for a receiver that does not report one, what the filter assumes.
   package var assumedAccuracy: Double { horizontalAccuracy ?? 15 }
 
   /// The time in UTC, if the date is known.
@@ -80,13 +80,13 @@ package struct Fix: Hashable, Sendable {
 }
 
 extension Fix {
-  /// A receiver's dilution of precision, or nil: 0, 99.9 and 99.99 mean that it states none.
+  /// A receiver's dilution of precision, or nil: 0, 99.9 and 99.99 mean that there is none.
   package static func dilution(_ value: Double) -> Double? {
     value > 0 && value < 1e4 && !(99..<100).contains(value) ? value : nil
   }
 
-  /// Estimates the horizontal accuracy from HDOP, for a receiver that reports none; nil without an HDOP, or if it does
-  /// not describe the error.
+  /// Estimates the horizontal accuracy from HDOP, for a receiver that reports none; nil without an HDOP, or if HDOP
+  /// does not describe the error.
   package mutating func deriveAccuracy() {
     horizontalAccuracy = hdop.flatMap { hdop in quality.rangeError.map { hdop * $0 } }
     isAccuracyDerived = horizontalAccuracy != nil

@@ -13,7 +13,7 @@ package struct FixFilter: Sendable {
     package var maxAccuracy: Double
     /// Metres per second.
     package var maxSpeed: Double
-    /// Maximum HDOP, for receivers that report no accuracy, and fixes that do not continue the previous ones.
+    /// Maximum HDOP, for receivers that report no accuracy, unless a fix continues the previous ones.
     package var maxHDOP: Double
     /// Minimum number of satellites used; 0 disables. Unknown passes.
     package var minSatellites: Int
@@ -77,7 +77,8 @@ package struct FixFilter: Sendable {
   private static let repairSlack = Duration.seconds(365 * 86_400)
 
   /// A receiver that has just reacquired satellites is inaccurate at first: after a gap of this length a fix needs a
-  /// second one that is consistent. Fixes rejected by their HDOP are no gap, those rejected by `qualityRejection` are.
+  /// second one that is consistent. Fixes rejected by their HDOP do not count as a gap; those rejected by
+  /// `qualityRejection` do.
   private static let gap = Duration.seconds(5)
   /// If a receiver's fixes are further apart than this, gaps are not significant.
   private static let closePeriod = Duration.seconds(2)
@@ -142,7 +143,7 @@ package struct FixFilter: Sendable {
     timeBounds = bounds
   }
 
-  /// Until now the receiver was not read, which is no gap in what it sends.
+  /// Until now the receiver was not read, which is not a gap in what it sends.
   package mutating func noteUnread(until now: BootInstant) { lastArrival = now }
 
   /// Filters a fix that arrived at `now`.
@@ -171,7 +172,7 @@ package struct FixFilter: Sendable {
       }
       fix.horizontalAccuracy = min(accuracy, fix.horizontalAccuracy ?? accuracy)
       candidate = FixReference(fix, time: time, at: now.boot, pace: configuration.pace)
-      // It must not replace the reference.
+      // A fix with a poor HDOP must not replace the reference.
       if referenceRejection(of: candidate) != nil { return .failure(rejection) }
     }
     if let rejection = referenceRejection(of: candidate) {
@@ -182,7 +183,7 @@ package struct FixFilter: Sendable {
       motionTrust.note(isExplained: candidate.isConsistent(with: reference))
       candidate.inherit(from: reference)
       candidate.period = candidate.time - (settling?.last.time ?? reference.time)
-      // Clocks drift, but less than one part in a thousand.
+      // Clocks drift, but by less than one part in a thousand.
       candidate.offsetFromElapsed = max(
         candidate.offsetFromElapsed,
         reference.offsetFromElapsed - (candidate.at - reference.at).multiplied(by: 1, dividedBy: 1000))
@@ -256,7 +257,7 @@ package struct FixFilter: Sendable {
       agreement: (FixFilter.agreement, FixFilter.agreementTime), at: now.boot)
     {
     case .settled(let change):
-      // If the previous timestamps were wrong by the same offset, correct them too, so that a corrected clock is no
+      // If the previous timestamps were wrong by the same offset, correct them too, so that a corrected clock is not a
       // contradiction.
       if change != .zero, isReferenceWrong(by: change, ifRight: stamp - clock.offset, at: now.boot) {
         redate(by: .zero - change)
@@ -306,7 +307,7 @@ package struct FixFilter: Sendable {
   }
 
   /// Whether the last accepted timestamp has about the error by which the clock is corrected from now on, if `time` is
-  /// right: it has none if the clock has only leapt after it.
+  /// right: it has no such error if the clock leapt only after it.
   private func isReferenceWrong(by change: Duration, ifRight time: Timestamp, at now: BootInstant) -> Bool {
     guard let reference else { return true }
     let error = reference.time + (now - reference.at) - time
@@ -327,7 +328,7 @@ package struct FixFilter: Sendable {
 
   // MARK: - Consistency
 
-  /// Metres per second at the vehicle's own pace: `maxSpeed`, unless a faster vehicle was accepted.
+  /// The speed limit in metres per second at the vehicle's own pace: `maxSpeed`, unless a faster vehicle was accepted.
   private var speedLimit: Double {
     guard let speed = reference?.speed, speed > configuration.maxSpeed else { return configuration.maxSpeed }
     return speed * 1.2
@@ -353,7 +354,8 @@ package struct FixFilter: Sendable {
   private mutating func overrules(_ candidate: FixReference, after rejection: FixRejection) -> Bool {
     // These contain nothing new.
     if rejection == .duplicate || rejection == .frozen { return false }
-    // A fix that is only slightly late will pass the reference soon: no need to go back in time.
+    // The fixes of a clock that is only slightly behind will soon be later than the reference: there is no need to go
+    // back in time.
     if rejection == .outOfOrder, !configuration.usesRecordedTimes, let reference,
       reference.offsetFromElapsed - candidate.offsetFromElapsed <= configuration.maxAge
     {
@@ -391,7 +393,7 @@ package struct FixFilter: Sendable {
       || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
   }
 
-  /// Whether a consistent fix can be accepted at once, or needs another one after a gap.
+  /// Whether a consistent fix can be accepted at once: after a gap it may need a second one.
   private mutating func hasSettled(
     _ candidate: FixReference, since reference: FixReference, after silence: Duration
   ) -> Bool {

@@ -3,8 +3,8 @@ import Timekeeping
 
 /// The state of a fix that the filter compares others with.
 struct FixReference: Sendable {
-  /// Minimum allowed difference of two fixes in metres, whatever their accuracies: receivers are too optimistic in
-  /// street canyons.
+  /// Lower bound of the tolerated difference between two fixes in metres, whatever their accuracies: receivers are too
+  /// optimistic in urban canyons.
   static let usualSlack = 30.0
   /// The same for the first fixes after a gap, which often report a good accuracy while they converge from far away.
   static let settlingSlack = 20.0
@@ -12,11 +12,11 @@ struct FixReference: Sendable {
   static let continuationSlack = 10.0
   /// The same for fixes that replace the reference.
   static let overrulingSlack = 5.0
-  /// More drift, in metres, is no error of single positions.
+  /// More drift than this, in metres, is not explained by errors of single positions.
   private static let maximumDrift = 50.0
   /// Standard deviations that contain 99 % of differences: √(ln 100), for a two-dimensional deviation.
   private static let deviations = 2.15
-  /// Metres per second squared: how much a vehicle may accelerate without reporting it. More than any sustains.
+  /// Metres per second squared: how much a vehicle may accelerate without reporting it. More than any vehicle sustains.
   private static let acceleration = 4.0
   /// Metres per second squared: how much a vehicle may deviate from its heading, as in hard braking or a tight corner.
   private static let manoeuvreAcceleration = 5.0
@@ -64,7 +64,8 @@ struct FixReference: Sendable {
     offsetFromElapsed = time - Timestamp(milliseconds: 0) - (at - .boot)
   }
 
-  /// Moves all timestamps by whole days: the date came from the machine's clock, which has been set.
+  /// Moves all timestamps: by whole days, if the date came from the machine's clock and that has been set since, or by
+  /// the error of the receiver's clock.
   mutating func redate(by days: Duration) {
     time = time + days
     offsetFromElapsed += days
@@ -93,16 +94,17 @@ struct FixReference: Sendable {
   /// Seconds of the drive since the fix with this timestamp.
   func driveTime(since before: Timestamp) -> Double { (time - before).inSeconds * pace }
 
-  /// Whether a vehicle can have come here within the speed limit, in metres per second.
+  /// Whether a vehicle can have reached this position within the speed limit, in metres per second.
   func isReachable(from before: FixReference, at limit: Double) -> Bool {
     let distance = before.coordinate.distance(to: coordinate)
     return distance - slack(to: before) <= limit * max(driveTime(since: before.time), 0)
   }
 
-  /// Whether the reported speeds explain the movement from there to here. They are from the Doppler shift, and are
-  /// right even if the position is wrong. True if there are none.
+  /// Whether the reported speeds explain the movement from `before` to this fix. Speeds come from the Doppler shift,
+  /// and are right even if the position is wrong. Without them, the motion computed from positions is used; true if
+  /// that is unknown too.
   ///
-  /// - Parameter leastSlack: minimum allowed difference in metres, whatever the accuracies.
+  /// - Parameter leastSlack: lower bound of the tolerance in metres, whatever the accuracies.
   func isConsistent(with before: FixReference, leastSlack: Double = usualSlack) -> Bool {
     guard let speed, let earlier = before.speed else { return isPredicted(by: before, leastSlack) }
     let seconds = max(driveTime(since: before.time), 0)
@@ -117,8 +119,8 @@ struct FixReference: Sendable {
     return predicted.distance(to: coordinate) - slack <= FixReference.manoeuvreAcceleration * seconds * seconds / 2
   }
 
-  /// Whether this fix is within a few metres of the position predicted from the motion before and now. False if there
-  /// is no motion, and if the same position is repeated at a speed.
+  /// Whether this fix is within a few metres of the position predicted from the motion before and now. False if the
+  /// motion is unknown, or if the position is unchanged although a speed is reported.
   ///
   /// - Parameter slack: metres.
   func continues(_ before: FixReference, within slack: Double = continuationSlack) -> Bool {
@@ -139,7 +141,7 @@ struct FixReference: Sendable {
     return (displacement(from: before) - expected).length <= FixReference.settlingSlack
   }
 
-  /// Whether the difference to the predicted position is explained by an accuracy in metres. True if there is no
+  /// Whether this accuracy, in metres, explains the difference from the predicted position. True if there is no
   /// prediction.
   func isExpected(after before: FixReference, accuracy: Double) -> Bool {
     deviation(from: before).map { $0 <= FixReference.deviations * accuracy } ?? true
@@ -171,7 +173,7 @@ struct FixReference: Sendable {
     return (before.coordinate.distance(to: coordinate) - (speed + earlier) / 2 * seconds).magnitude
   }
 
-  /// The mean of both velocities; nil if either is unknown.
+  /// The displacement predicted from the mean of both velocities; nil if either is unknown.
   private func expected(from before: FixReference) -> Displacement? {
     guard let now = velocity, let then = before.velocity else { return nil }
     return (now + then) * (max(driveTime(since: before.time), 0) / 2)
@@ -189,14 +191,14 @@ struct FixReference: Sendable {
       before.coordinate.distance(to: coordinate), heading: before.coordinate.heading(to: coordinate) ?? 0)
   }
 
-  /// The expected difference of both positions in metres if their errors are independent. Errors of one receiver are
-  /// strongly correlated.
+  /// The largest expected difference between both positions in metres if their errors are independent. Errors of one
+  /// receiver are strongly correlated.
   private func slack(to other: FixReference) -> Double {
     FixReference.deviations * (accuracy * accuracy + other.accuracy * other.accuracy).squareRoot()
   }
 }
 
-/// A displacement over ground in metres, or per second.
+/// A displacement over ground in metres, or a velocity in metres per second.
 private struct Displacement {
   var east = 0.0
   var north = 0.0

@@ -15,10 +15,10 @@ package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterabl
   case poorHDOP = "diluted"
   /// Fewer satellites than `filter.min_satellites`.
   case fewSatellites
-  /// No satellite was used: dead reckoning, or a receiver that repeats an old position. Accepted if the receiver
-  /// reports an accuracy.
+  /// No satellite was used: dead reckoning, or a receiver that repeats an old position. Such a fix is accepted if the
+  /// receiver reports an accuracy.
   case noSatellites
-  /// Within 100 m of 0° N 0° E, which receivers without a fix report.
+  /// Within about 100 m of 0° N 0° E, which receivers without a fix report.
   case nullIsland = "zeroIsland"
   /// The same time and position as the previous fix.
   case duplicate
@@ -30,11 +30,11 @@ package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterabl
   case future
   /// The vehicle would have to be faster than `filter.max_speed`, by its positions or by the reported speed.
   case impossibleSpeed
-  /// Away from the position predicted from the reported speed and heading.
+  /// It is away from the position predicted from the reported speed and heading.
   case jump
   /// The same position to the last digit, with a speed that would have moved the vehicle.
   case frozen
-  /// The first after a gap, when receivers are least accurate: the next one that is consistent with it is accepted.
+  /// The first fix after a gap, when receivers are least accurate: the next one that is consistent with it is accepted.
   case unsettled
 
   package var sentence: Sentence {

@@ -18,7 +18,7 @@ struct FreezeDetector: Sendable {
   /// Whether the last fix is from a frozen receiver.
   var isFrozen: Bool { distance >= FreezeDetector.minimumDistance }
 
-  /// Moves the timestamp of the last fix by whole days.
+  /// Moves the timestamp of the last fix.
   mutating func redate(by days: Duration) { time = time + days }
 
   /// Processes the next fix, accepted or not.

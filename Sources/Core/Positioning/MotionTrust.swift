@@ -2,8 +2,8 @@
 
 /// Whether the speeds and headings that a receiver reports may contradict its positions.
 ///
-/// Some receivers always report a speed of 0, or a compass heading. Once consistent positions have refuted them, they
-/// are ignored until they have been right for a while, which doubles each time.
+/// Some receivers always report a speed of 0, or a compass heading. Once consistent positions have refuted such
+/// reports, they are ignored until they have been right for a while, which doubles each time.
 struct MotionTrust: Sendable {
   private static let maximumProbation = 4096
 

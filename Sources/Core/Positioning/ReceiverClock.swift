@@ -22,7 +22,7 @@ package struct ReceiverClock: Sendable {
 
   /// The result for a timestamp.
   enum Outcome: Equatable {
-    /// It is right or can be corrected: `offset` applies, which has changed by this.
+    /// It is right or can be corrected: `offset` applies, which has changed by `change`.
     case settled(change: Duration)
     /// It is wrong, and the correction is not confirmed yet.
     case wrong
@@ -32,7 +32,8 @@ package struct ReceiverClock: Sendable {
   ///
   /// - Parameters:
   ///   - bounds: time bounds; nil if only the receiver has the time.
-  ///   - accepted: the time of the last accepted fix, and its arrival: before its clock leapt, a receiver had the time.
+  ///   - accepted: the time of the last accepted fix, and its arrival: before its clock leapt, a receiver had the right
+  ///     time.
   ///   - agreement: number and duration of consistent fixes that confirm an offset.
   mutating func check(
     _ stamp: Timestamp, bounds: TimeBounds?, after accepted: (time: Timestamp, at: BootInstant)?,
@@ -43,10 +44,10 @@ package struct ReceiverClock: Sendable {
     }
     let corrected = stamp - offset
     let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
-    // Within the bounds the offset stays unchanged.
+    // Within the bounds the offset remains unchanged.
     if isPossible, bounds.earliest(at: now) - corrected <= ReceiverClock.slack { return use(offset) }
-    // A corrected timestamp that is late is a late report, or the clock's error has decreased: it is still an hour
-    // ahead, but has received the leap seconds.
+    // If a corrected timestamp is late, the report is late, or the clock's error has decreased: for example, it is
+    // still an hour ahead, but has received the leap seconds.
     return confirms(error, by: agreement, at: now) ? use(error) : isPossible ? .settled(change: .zero) : .wrong
   }
 
@@ -88,7 +89,7 @@ package struct ReceiverClock: Sendable {
     if let time = accepted.map({ $0.time + (now - $0.at) }), bounds.earliest(at: now) <= time,
       time <= bounds.latest(at: now)
     {
-      // Reports take about as long as each other to arrive.
+      // All reports take about the same time to arrive.
       return .seconds((stamp - time + .milliseconds(stamp > time ? 500 : -500)).wholeSeconds)
     }
     // Rounded up: a timestamp may be one second late, but not early.

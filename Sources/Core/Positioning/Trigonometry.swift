@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sine, cosine and arc tangent without a C library, whose results differ between versions: a run can be repeated to
-/// the last bit.
+/// Sine, cosine and arc tangent without a C library, whose results differ between versions, so that a run can be
+/// repeated to the last bit.
 ///
 /// Polynomials on a small interval, after range reduction. The error is below 1e-15 of the unit circle for angles up to
 /// a million radians or a billion degrees.

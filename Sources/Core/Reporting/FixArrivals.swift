@@ -3,12 +3,12 @@ import Timekeeping
 
 /// Predicts when the receiver's next fix arrives.
 ///
-/// Fixes come on a grid, each a little early or late. The grid's phase and period follow the arrivals slowly, and the
+/// Fixes arrive on a grid, each a little early or late. The grid's phase and period follow the arrivals slowly, and the
 /// mean deviation shows how long to wait for a fix, as in a TCP retransmission timeout (RFC 6298).
 struct FixArrivals: Equatable, Sendable {
   /// After a longer gap the grid starts anew, with the same period.
   private static let maximumGap = Duration.seconds(5)
-  /// This many arrivals in a row that are not one period apart show another period.
+  /// This many consecutive arrivals that are not one period apart mean that the period has changed.
   private static let maximumIrregular = 3
   /// The minimum time to wait for a fix after its predicted arrival.
   private static let minimumGrace = Duration.milliseconds(100)

@@ -4,10 +4,10 @@ package import Timekeeping
 
 /// Distinguishes a parked vehicle from a moving one, and holds the position of a parked one.
 ///
-/// Parked after ten seconds below 0.7 m/s, moving again after three seconds at 1.5 m/s or more: a hysteresis that a
-/// receiver's noise does not cross. Without a reported speed, the distance covered in ten seconds counts. Whatever the
-/// speed, a vehicle that has been far from its parked position for three seconds is moving; so is one that is far away
-/// at the first fix after a gap, such as on a ferry.
+/// A vehicle is parked after ten seconds below 0.7 m/s, and moving again after three seconds at 1.5 m/s or more: a
+/// receiver's noise does not exceed this hysteresis. Without a reported speed, the distance covered in ten seconds
+/// counts. Whatever the speed, a vehicle that has been far from its parked position for three seconds is moving; so is
+/// one that is far away at the first fix after a gap, such as on a ferry.
 package struct MotionDetector: Sendable {
   /// Whether the vehicle is moving.
   package enum State: Equatable, Sendable {
@@ -24,22 +24,22 @@ package struct MotionDetector: Sendable {
   package static let movingFrom = 1.5
   /// It is moving after this time at that speed.
   package static let movingAfter = Duration.seconds(3)
-  /// The distance from the parked position, in metres, beyond which neither drift nor three times the accuracy is the
-  /// cause.
+  /// The distance from the parked position, in metres, beyond which drift is not the cause; three times the accuracy if
+  /// that is more, or, after a gap, the accuracy.
   package static let departureDistance = 30.0
   /// The minimum length of a gap, if fixes usually come at least twice as often.
   private static let gap = Duration.seconds(5)
 
   /// The state after the last fix; moving before the first.
   package private(set) var state = State.moving
-  /// The speed at the last fix, in metres per second: as reported, or, if the receiver reports none or was refuted,
-  /// from the positions of ten seconds. Nil if it is unknown.
+  /// The speed at the last fix, in metres per second: as reported, or, if the receiver reports none or its report was
+  /// refuted, computed from the positions of ten seconds. Nil if unknown.
   package private(set) var speed: Double?
-  /// Since when the speed indicates the other state.
+  /// When the speed began to indicate the other state; nil if it does not.
   private var changingSince: Timestamp?
-  /// Since when the vehicle has been too far from its parked position.
+  /// When the vehicle was first too far from its parked position; nil if it is not.
   private var awaySince: Timestamp?
-  /// When the last fix arrived, and the time since the one before.
+  /// When the last fix arrived, and how long after the previous one.
   private var last: (at: BootInstant, period: Duration?)?
   /// Positions of the last few seconds, for receivers that do not report a speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
@@ -111,7 +111,7 @@ package struct MotionDetector: Sendable {
     // The last timestamp was wrong, and was corrected.
     if let last = trail.last, fix.time < last.time { trail.removeAll() }
     trail.append((fix.time, fix.fix.coordinate))
-    // At 10 Hz a window of ten seconds holds a hundred.
+    // At 10 Hz a window of ten seconds holds a hundred positions.
     while let first = trail.first, fix.time - first.time > MotionDetector.parkedAfter || trail.count > 128 {
       trail.removeFirst()
     }

@@ -45,9 +45,9 @@ package struct ReportingPolicy: Sendable {
 
   /// The newest position, as it would be reported.
   package private(set) var newest: VehicleLocation?
-  /// Its timestamp. `forget` keeps it, as the time only.
+  /// Its timestamp, which `forget` keeps.
   package private(set) var newestTime: Timestamp?
-  /// When the sentences of `newest` arrived.
+  /// When `newest` arrived.
   package private(set) var newestAt = BootInstant.boot
   private var configuration: Configuration
   private var motion = MotionDetector()
@@ -59,13 +59,13 @@ package struct ReportingPolicy: Sendable {
   private var motionChange: Reason?
   /// The newest position was requested since the last report.
   private var isRequested = false
-  /// `scheduled`: the start of the interval after it.
+  /// The last reported position, when it was reported, and the start of the interval after it.
   private(set) var lastReported: (location: VehicleLocation, at: BootInstant, scheduled: BootInstant)?
 
   /// Minimum speed at which the receiver's course is used as the vehicle's heading, in metres per second. At lower
   /// speeds the course is meaningless: it follows the drift of the position.
   package static let courseSpeed = 2.0
-  /// A fix that arrives this much early, at most, is sent right away instead of the next one.
+  /// A fix that arrives at most this early is sent right away instead of the next one.
   private static let earlyTolerance = Duration.milliseconds(500)
   /// Reports are only aligned with receivers that report at least about every two seconds.
   private static let maximumPeriod = Duration.milliseconds(2500)
@@ -93,7 +93,7 @@ package struct ReportingPolicy: Sendable {
     newestTime = time
   }
 
-  /// The newest position is due as soon as the floor allows, also if it was reported already.
+  /// The newest position is due as soon as the floor allows, even if it was reported already.
   package mutating func request() {
     if newest != nil { isRequested = true }
   }
@@ -134,8 +134,8 @@ package struct ReportingPolicy: Sendable {
     next.flatMap { now >= $0.at ? $0.reason : nil }
   }
 
-  /// When the newest position is due and why, if there is no other fix before; nil before the first fix. May be in the
-  /// past.
+  /// When the newest position is due and why, if no other fix arrives before then; nil before the first fix. May be in
+  /// the past.
   package var next: (at: BootInstant, reason: Reason)? {
     guard newest != nil else { return nil }
     guard let lastReported else { return (newestAt, .first) }
@@ -196,19 +196,19 @@ package struct ReportingPolicy: Sendable {
     arrivals.period.flatMap { $0 <= ReportingPolicy.maximumPeriod ? $0 : nil }
   }
 
-  /// The start of the next interval after a report at `now`. A report is sent with the fix that is nearest to its time;
-  /// so that the mean interval is as configured, the next one follows its time rather than the fix, with a slow
-  /// approach to the grid of the fixes.
+  /// The start of the next interval after a report at `now`. A report is sent with the fix that is nearest to its
+  /// scheduled time. So that the mean interval is as configured, the next one is scheduled from that time rather than
+  /// from the fix, and slowly approaches the grid of the fixes.
   private func schedule(of now: BootInstant) -> BootInstant {
     guard let period, let scheduled = lastReported?.scheduled else { return now }
     let error = now - (scheduled + configuration.interval)
     return error <= period / 2 && error >= .zero - period / 2 ? now - error * 3 / 4 : now
   }
 
-  /// When a report that is due at `due` is sent if there is no fix before. It waits for a fix that is expected within
-  /// half a period, because otherwise the position would be stale by almost a period.
+  /// When a report that is due at `due` is sent if no fix arrives before then. It waits for a fix that is expected
+  /// within half a period, because otherwise the position would be stale by almost a period.
   ///
-  /// - Parameter early: how much early a fix may arrive, at most, to be sent right away.
+  /// - Parameter early: how early a fix may arrive, at most, to be sent right away.
   private func aligned(_ due: BootInstant, early: Duration) -> BootInstant {
     let half = period.map { $0 / 2 }
     // The fix arrived just before the report is due: send it.

@@ -5,7 +5,8 @@ import Timekeeping
 /// By how much the straight line from the last reported position to the newest misses the positions between them: the
 /// corner that a map of the reports would cut.
 struct TrackDeviation: Sendable {
-  /// Maximum number of positions in memory. If there are more, only every second one is kept, also of the following.
+  /// Maximum number of positions in memory. Beyond it, only every second one is kept, and half as many of the later
+  /// ones.
   private static let capacity = 128
   /// Metres per degree of latitude, on the sphere of `Coordinate.distance`.
   private static let degree = 111_195.0
@@ -21,7 +22,7 @@ struct TrackDeviation: Sendable {
   private var stride = 1
   private var skipped = 0
 
-  /// A position was reported; later ones are still to be.
+  /// A position was reported; later ones have not been.
   mutating func reported(_ coordinate: Coordinate, at time: Timestamp) {
     start = coordinate
     latitudeCosine = Trigonometry.rotation(degrees: coordinate.latitude).cosine
@@ -60,7 +61,7 @@ struct TrackDeviation: Sendable {
     }
   }
 
-  /// Metres on the plane that touches the earth at the start.
+  /// Metres on the plane that is tangent to the Earth at the start.
   private func offset(of place: Coordinate, from start: Coordinate) -> (east: Double, north: Double) {
     var degrees = place.longitude - start.longitude
     if degrees > 180 { degrees -= 360 } else if degrees < -180 { degrees += 360 }

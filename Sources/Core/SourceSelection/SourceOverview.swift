@@ -62,7 +62,7 @@ package struct SourceOverview: Equatable, Sendable {
   package var used: Int?
   /// Why it was selected.
   package var reason: Reason
-  /// Of the last fix of the used source; nil if it was not held, or there was none.
+  /// Why the last fix of the used source is held; nil if it is not, or there was none.
   package var hold: Hold?
 
   package init(sources: [Source], used: Int? = nil, reason: Reason = .best, hold: Hold? = nil) {
@@ -99,7 +99,7 @@ package struct SourceOverview: Equatable, Sendable {
   /// The sources that are not read for now, although they could be.
   package var unreadNames: [String] { sources.filter { $0.isUnread && $0.isRead }.map(\.name) }
 
-  /// Why no source of higher priority than this index is used, as in `1: the device is gone`; empty for the first.
+  /// Why no source of higher priority than this index is used, such as `1: the device is gone`; empty for the first.
   package func problems(before index: Int) -> String {
     sources.prefix(index).enumerated().map { "\($0 + 1): \($1.conditionText)" }.joined(separator: "; ")
   }

@@ -50,7 +50,7 @@ package struct SourceSelector: Sendable {
     case report(SourceReport, from: Int)
     /// A position of this time was sent or enqueued.
     case reported(Timestamp)
-    /// New sources in order of priority. Sources that stay keep their state.
+    /// New sources in order of priority. Sources that remain keep their state.
     case replaced([ConfiguredSource])
     case configured(FixFilter.Configuration)
     /// Whether fixes are needed, as in `VehicleAgent.Effect.needFixes`.
@@ -65,8 +65,8 @@ package struct SourceSelector: Sendable {
   package enum Effect: Equatable, Sendable {
     /// The next position of the vehicle.
     ///
-    /// - areLaterMisdated: queued timestamps after this one were wrong: the filter of this source has corrected them,
-    ///   or the clock of another source was wrong.
+    /// - areLaterMisdated: whether queued timestamps after this one were wrong: the filter of this source has corrected
+    ///   them, or the clock of another source was wrong.
     case accepted(FixFilter.Accepted, areLaterMisdated: Bool)
     /// Its filter accepted the fix, but it is held.
     case held(FixFilter.Accepted, SourceOverview.Hold)
@@ -82,15 +82,16 @@ package struct SourceSelector: Sendable {
   package static let initialHoldDown = Duration.seconds(10)
   /// The maximum hold-down.
   package static let maximumHoldDown = Duration.seconds(300)
-  /// A source that fails within this time after it was selected has failed early.
+  /// A source that fails within this time after it was selected, or within its hold-down if that is longer, has failed
+  /// early.
   package static let probation = Duration.seconds(60)
-  /// How long the fixes of a clock that differs by more than `maxAge` must be consecutive before it is accepted.
+  /// A clock that differs by more than `maxAge` is accepted only after consecutive fixes over at least this time.
   private static let agreementTime = Duration.seconds(3)
 
   private var entries: [SourceState] = []
   private var filter: FixFilter.Configuration
   private var timeBounds: TimeBounds?
-  /// Since when no fix is needed.
+  /// When fixes ceased to be needed; nil while they are needed.
   private var unneededSince: BootInstant?
   private var used: Int?
   private var reason = SourceOverview.Reason.best
@@ -152,7 +153,7 @@ package struct SourceSelector: Sendable {
         hasEnded = entries.allSatisfy { $0.condition == .ended }
       }
     case .reported(let time):
-      // It does not concern a source.
+      // This changes no source.
       reported = max(reported ?? time, time)
       return []
     case .replaced(let configured): replace(by: configured, at: now.boot)
@@ -179,7 +180,7 @@ package struct SourceSelector: Sendable {
     if let (result, fix, index) = result {
       switch result {
       case .success(let accepted): if index == used { effects.append(order(accepted, from: index, at: now.boot)) }
-      // Rejections are reported as well, so that a person learns why there is no position.
+      // Rejections are reported as well, so that users learn why there is no position.
       case .failure(let rejection):
         if index == used ?? firstAlive ?? index { effects.append(.rejected(fix, rejection)) }
       }
@@ -237,7 +238,7 @@ package struct SourceSelector: Sendable {
     return .accepted(accepted, areLaterMisdated: areLaterMisdated)
   }
 
-  /// Why a fix with this timestamp is held: it comes from a different source from the last one; nil if it is not held.
+  /// Why a fix with this timestamp, from a different source than the last fix, is held; nil if it is not.
   private func holdReason(of time: Timestamp, by entry: SourceState) -> SourceOverview.Hold? {
     guard let reported, let clock else { return nil }
     // Timestamps of recordings are unrelated to elapsed time.
@@ -246,7 +247,7 @@ package struct SourceSelector: Sendable {
     return time <= reported ? .behind(by: reported - time) : nil
   }
 
-  /// Why a fix that came now would be held. Its timestamp is extrapolated from the last one of its source.
+  /// Why a fix that arrived now would be held. Its timestamp is extrapolated from the last one of its source.
   private func expectedHold(of entry: SourceState, at now: BootInstant) -> SourceOverview.Hold? {
     let time = filter.usesRecordedTimes ? entry.newest : entry.time(at: now)
     let hold = time.flatMap { holdReason(of: $0, by: entry) }

@@ -12,7 +12,7 @@ struct SourceState: Sendable {
   /// Satellites in view, as last reported without a fix.
   var satellitesInView: Int?
   var filter: FixFilter
-  /// Start-up deadline: sources of lower priority are not selected before.
+  /// Start-up deadline: sources of lower priority are not selected before it.
   private(set) var startDeadline: BootInstant
   var isStartPhaseOver = false
   /// The arrival of its last accepted fix, and of the first of the current series without a gap.
@@ -55,7 +55,7 @@ struct SourceState: Sendable {
     return overview
   }
 
-  /// When it counts as failed, if there is no accepted fix before.
+  /// When it counts as failed, if there is no accepted fix before then.
   var silentAt: BootInstant { lastGood + source.silenceTimeout }
 
   /// From the first to the last of the consecutive accepted fixes, without the silence after them.
@@ -89,7 +89,7 @@ struct SourceState: Sendable {
     if condition != .good { condition = .searching(nil) }
   }
 
-  /// It was not read for this time, which does not count.
+  /// It was not read for this time, which does not count as silence.
   mutating func noteUnread(for time: Duration, at now: BootInstant) {
     lastGood = lastGood + time
     goodSince = goodSince + time

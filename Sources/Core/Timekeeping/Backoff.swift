@@ -9,8 +9,8 @@ package struct Backoff: Equatable, Sendable {
     package var base: Duration
     /// Bound of every wait.
     package var cap: Duration
-    /// Draw waits from half of the bound instead of from zero: for retries that cannot succeed immediately and load no
-    /// shared server.
+    /// Whether waits are at least half of the bound, instead of at least zero: for retries that cannot succeed
+    /// immediately and load no shared server.
     package var isAtLeastHalf = false
 
     package init(base: Duration, cap: Duration) {
@@ -23,7 +23,7 @@ package struct Backoff: Equatable, Sendable {
       Bounds(base: .seconds(base), cap: .seconds(cap))
     }
 
-    /// Waits from half of their bounds on.
+    /// Bounds of waits that are at least half of the bound.
     package static func atLeastHalf(_ base: Duration, cap: Duration) -> Bounds {
       var bounds = Bounds(base: base, cap: cap)
       bounds.isAtLeastHalf = true
@@ -39,7 +39,7 @@ package struct Backoff: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - bounds: of the first wait and of every wait.
-  ///   - floor: the least wait, which may exceed the cap.
+  ///   - floor: the minimum wait, which may exceed the cap.
   package mutating func next(
     _ bounds: Bounds, floor: Duration = .zero, using random: inout some RandomNumberGenerator
   ) -> Duration {

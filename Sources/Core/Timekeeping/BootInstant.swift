@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A point on the machine's elapsed clock (CLOCK_BOOTTIME): it starts at boot, counts through
-/// suspend, and no step of the wall clock moves it. Every deadline in the program is one of these.
+/// A point in elapsed time (CLOCK_BOOTTIME): this clock starts at boot, counts through suspend, and is not moved by
+/// steps of the wall clock. Every deadline in the program is one of these.
 package struct BootInstant: Hashable, Comparable, Sendable {
   /// Nanoseconds since boot.
   package let nanoseconds: Int64
@@ -75,16 +75,16 @@ extension Duration {
   /// Whole seconds, truncated toward zero, clamped to Int64.
   package var wholeSeconds: Int64 { Int64(clamping: attoseconds / Duration.attosecondsPerSecond) }
 
-  /// This part of it, as `*` and `/` compute it; those of the standard library are generic, and cost a dozen times as
-  /// much.
+  /// This fraction of the duration, as `*` and `/` compute it: these are generic in the standard library, and cost a
+  /// dozen times as much.
   package func multiplied(by factor: Int64, dividedBy divisor: Int64) -> Duration {
     Duration(attoseconds: attoseconds * Int128(factor) / Int128(divisor))
   }
 
   /// Attoseconds divided by a power of ten, rounded toward zero, limited to the range of Int64.
   ///
-  /// An update needs eighty of these, and a division of 128 bits is a call. 10^n is 2^n times 5^n: after the shift by n
-  /// nearly every duration fits into 64 bits, and a division by a constant is a multiplication.
+  /// An update needs eighty of these, and a 128-bit division is a function call. 10^n is 2^n times 5^n: after the shift
+  /// by n nearly every duration fits into 64 bits, and a division by a constant is a multiplication.
   ///
   /// - Parameters:
   ///   - power: n.

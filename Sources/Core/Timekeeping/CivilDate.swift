@@ -61,7 +61,7 @@ extension Timestamp {
 
   /// The day in UTC.
   package var date: CivilDate {
-    // Division truncates toward zero, but a day before 1970 starts at the lower bound.
+    // Division truncates toward zero, but a day before 1970 starts at the next lower multiple.
     CivilDate(daysSince1970: milliseconds / 86_400_000 - (milliseconds % 86_400_000 < 0 ? 1 : 0))
   }
 }

@@ -13,7 +13,7 @@ package enum Priority: Int, Comparable, Sendable, CaseIterable {
 
   package static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
 
-  /// The name in the settings and the documentation, as in `warning`.
+  /// The name in the settings and the documentation, such as `warning`.
   package var name: String {
     switch self {
     case .error: "error"

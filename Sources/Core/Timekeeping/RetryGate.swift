@@ -21,10 +21,10 @@ package struct RetryGate: Sendable {
   private var lastSucceeded = false
   private var lastResetAt: BootInstant?
 
-  /// The end of the wait. The rate limit (``earliestByLimit``) applies besides.
+  /// The end of the wait. The rate limit (``earliestByLimit``) applies in addition.
   package private(set) var notBefore = BootInstant.boot
 
-  /// - Parameter seed: Seed of the jitter; differs between vehicles, so that a fleet does not retry in step.
+  /// - Parameter seed: the seed of the jitter; differs between vehicles, so that a fleet does not retry in step.
   package init(seed: UInt64) {
     random = SplitMix64(seed: seed)
   }
@@ -71,7 +71,7 @@ package struct RetryGate: Sendable {
   ///
   /// - Parameters:
   ///   - bounds: base and cap of the wait, which grows with each failure.
-  ///   - minimum: of the wait.
+  ///   - minimum: the minimum wait.
   ///   - pushback: the wait that the server asked for. The backoff is added to it, so that a fleet that was given the
   ///     same time does not return in the same second.
   /// - Returns: the wait.
@@ -82,7 +82,7 @@ package struct RetryGate: Sendable {
     return hold(for: pushback + backoff.next(bounds, floor: minimum, using: &random), at: now)
   }
 
-  /// An attempt failed, and the waits of this kind of failure grow with a backoff of their own.
+  /// An attempt failed, and the waits after this kind of failure grow with a separate backoff.
   ///
   /// - Returns: the wait.
   package mutating func failed(

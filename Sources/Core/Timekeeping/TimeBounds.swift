@@ -18,7 +18,7 @@ package struct TimeBounds: Equatable, Sendable {
   ///   - time: what a clock showed.
   ///   - precision: the resolution of `time`: the true time may have been later by this much.
   ///   - since: the earliest instant at which the clock can have been read.
-  ///   - now: the latest instant.
+  ///   - now: the latest such instant.
   package init(_ time: Timestamp, precision: Duration, since: BootInstant, until now: BootInstant) {
     earliestStart = time - (now - .boot)
     latestStart = time + precision - (since - .boot)
@@ -63,11 +63,11 @@ package struct TimeBounds: Equatable, Sendable {
     return (overflow ? .max : difference) / TimeBounds.drift / 1_000_000
   }
 
-  /// Whether both bounds overlap, or nearly.
+  /// Whether the two overlap, or nearly do.
   ///
   /// - Parameters:
-  ///   - slack: the allowed gap between them.
-  ///   - lag: the allowed gap if the others are earlier, in milliseconds; nil: `slack`.
+  ///   - slack: the allowed gap between them, in milliseconds.
+  ///   - lag: the allowed gap if `other` is earlier, in milliseconds; nil: `slack`.
   package func agrees(with other: TimeBounds, withinMilliseconds slack: Int64, lag: Int64? = nil) -> Bool {
     let now = max(at, other.at)
     return earliest(at: now) <= other.latest(at: now).moved(milliseconds: lag ?? slack)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// The persistent record that the driver takes no new trips: the vehicle of on-demand trips is OFFLINE.
+/// The persistent record that the driver is off duty and takes no new trips: a vehicle of on-demand trips is OFFLINE.
 package struct DutyRecord: Equatable, Sendable {
   /// When the driver went off duty; nil if the time was unknown then.
   package var since: Timestamp?
@@ -16,7 +16,8 @@ package struct DutyRecord: Equatable, Sendable {
     self.vehicle = vehicle
   }
 
-  /// Parses `text`. The existence of the file is what counts, whatever its content: it must also work on a full disk.
+  /// Parses `text`. The existence of the file counts, whatever its content, so that the record also works on a full
+  /// disk.
   package init(text: String) {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     since = lines.first.flatMap { line in Timestamp(rfc3339: String(line)) }
@@ -42,7 +43,7 @@ package struct DutyRecord: Equatable, Sendable {
 package enum SendRefusal: String, Sendable, CaseIterable {
   /// A pause is in force.
   case paused
-  /// There was no fix since the start or the last pause, or none with a credible time.
+  /// There has been no fix since the start or the last pause, or none with a credible time.
   case noFix
   /// Another process on this machine has locked the vehicle.
   case vehicleInUse
@@ -50,7 +51,7 @@ package enum SendRefusal: String, Sendable, CaseIterable {
 
 /// Why the driver's duty cannot be chosen. The names are values on the control socket.
 package enum DutyRefusal: String, Sendable, CaseIterable {
-  /// Vehicles of the service have no state.
+  /// Vehicles of this Fleet Engine service have no state.
   case noState
   /// Another program sets the state.
   case setElsewhere

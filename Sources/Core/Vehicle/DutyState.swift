@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What the driver has chosen: whether positions are sent (no pause), and whether new trips are accepted (on duty).
-/// Both are stored. Also what is deferred until the end of a pause, and whether Fleet Engine has accepted OFFLINE.
+/// Both are stored. Also holds what is deferred until the end of a pause, and whether Fleet Engine has accepted
+/// OFFLINE.
 struct DutyState: Equatable, Sendable {
   /// Nil while positions are sent.
   private(set) var pause: PauseRecord?
@@ -51,11 +52,11 @@ struct DutyState: Equatable, Sendable {
 
   /// The driver goes off duty.
   ///
-  /// - Returns: what begins; nil if the driver is off duty already, which continues unchanged.
+  /// - Returns: the record of what begins; nil if the driver is off duty already, which continues unchanged.
   mutating func goOffline(_ record: DutyRecord) -> DutyRecord? {
     var record = record
     if let offDuty {
-      // What could not be read is replaced by what the driver chooses.
+      // A record that could not be read is replaced by the driver's new choice.
       guard offDuty.vehicle == nil, record.vehicle != nil else { return nil }
       record.isAccepted = offDuty.isAccepted
     } else if let pause {
@@ -67,7 +68,7 @@ struct DutyState: Equatable, Sendable {
     return record
   }
 
-  /// - Returns: what ends; nil if the driver is on duty already.
+  /// - Returns: the record of what ends; nil if the driver is on duty already.
   mutating func goOnline() -> DutyRecord? {
     defer { offDuty = nil }
     return offDuty

@@ -12,7 +12,7 @@ package import Positioning
 /// priority and the MESSAGE_ID.
 ///
 /// `suppressed` is the number of similar events that were not reported since the last report. Large payloads of rare
-/// events are indirect: every event, and every effect of the agent, is as large as the largest case.
+/// events are indirect, because every event, and every effect of the agent, is as large as the largest case.
 package enum Event: Equatable, Sendable {
   // MARK: The service
 
@@ -31,17 +31,18 @@ package enum Event: Equatable, Sendable {
   case reloadRefused(String)
   /// The settings files have these mistakes, one per line; the last settings that led to an accepted update are in use.
   case settingsKept(String)
-  /// The settings in force are taken back unless an update with them is accepted within this time of delivery.
+  /// The settings in force are reverted unless an update with them is accepted within this time, which passes only
+  /// while delivery would be possible.
   ///
-  /// - Parameter obstacle: why that is only reported; nil: they are taken back.
+  /// - Parameter obstacle: why they are not reverted in that case, which is then only reported; nil: they are reverted.
   case confirmationAwaited(Duration, obstacle: String?)
-  /// An update with the settings that needed this was accepted.
+  /// An update with the settings that needed confirmation was accepted.
   case settingsConfirmed
-  /// The settings were taken back, and the last ones that worked are in force; the reason.
+  /// The settings were reverted to the last ones that worked; with the reason.
   case settingsTakenBack(String)
-  /// No update with the settings was accepted in time, but they stay in force: both with the cause.
+  /// No update with the settings was accepted in time, but they remain in force; with the cause of each.
   case settingsUnconfirmed(String, obstacle: String)
-  /// A file or credential that the settings name is missing: which, and what to do.
+  /// A file or credential that the settings name is missing: which one, and what to do.
   case settingsAwaited(String)
   /// The warning's sentence.
   case settingsWarning(String)
@@ -61,7 +62,7 @@ package enum Event: Equatable, Sendable {
   indirect case firstFix(Fix)
   /// There is no first fix.
   ///
-  /// - after: since a source has been read.
+  /// - after: how long a source has been read.
   /// - inView: satellites in view; nil if the receiver does not report them.
   case noFix(after: Duration, inView: Int?, FixRejection?)
   /// With the last rejection, if fixes were rejected.
@@ -88,8 +89,8 @@ package enum Event: Equatable, Sendable {
   ///   - at: nil if coordinates must not be logged.
   case updateAccepted(past: Int, at: VehicleLocation?)
 
-  /// Updates are plain from now on, for this server and release: it has refused compact ones, last with this HTTP
-  /// status, and accepted plain ones.
+  /// From now on this release sends plain updates to this server, which has rejected compact ones, most recently with
+  /// this HTTP status, and accepted plain ones.
   case compactUpdatesRefused(httpStatus: Int)
 
   // MARK: Tokens
@@ -97,16 +98,16 @@ package enum Event: Equatable, Sendable {
   /// - Parameters:
   ///   - life: the remaining lifetime.
   ///   - isFirst: whether it is the first of this run.
-  ///   - after: how long the provider failed before.
+  ///   - after: how long the provider had been failing; nil if it had not.
   case tokenObtained(life: Duration, AccessToken.LifetimeSource, isFirst: Bool, after: Duration?)
   /// - Parameter left: the remaining lifetime of the previous token; nil: there is none.
   indirect case tokenFailed(TokenFailure, left: Duration?, suppressed: Int)
-  /// The last failure, with what is wrong with the token itself.
+  /// The last failure, including what is wrong with the token itself.
   indirect case tokenRefused(UpdateFailure?, retry: Duration)
   /// A line of the token command's standard error, without secrets.
   case tokenRemark(ExternalText)
   case tokenRestored(life: Duration, AccessToken.LifetimeSource)
-  /// The cause as text, which contains nothing of the cached token, and as a name.
+  /// The cause, as text that contains nothing of the cached token, and as a name.
   case tokenNotRestored(String, reason: String)
   /// With the cause.
   case tokenNotKept(String)
@@ -141,8 +142,8 @@ package enum Event: Equatable, Sendable {
   case clockStepped(Duration, suppressed: Int)
   case clockWrong(TimeEstimator.Error)
   case clockRight
-  /// The receiver's timestamps are corrected by this new offset; positive: its clock is ahead; zero: not corrected any
-  /// more.
+  /// The receiver's timestamps are corrected by this new offset; positive: its clock is ahead; zero: they are no longer
+  /// corrected.
   case receiverClock(Duration, suppressed: Int)
   case networkLost(suppressed: Int)
   /// The names of the interfaces.
@@ -152,9 +153,9 @@ package enum Event: Equatable, Sendable {
   case resumed(after: Duration)
   /// Another process on this machine has locked the vehicle.
   case vehicleInUse(by: VehicleHolder)
-  /// The other process has released the vehicle, which is locked by this one from now on.
+  /// The other process has released the vehicle, and this one has locked it.
   case vehicleFree(after: Duration)
-  /// Whether another process has the vehicle cannot be determined: the reason, and what to do.
+  /// It cannot be determined whether another process has the vehicle: the reason, and what to do.
   case vehicleNotLocked(String)
   /// - Parameter isOld: whether the pause began before the daemon started.
   case paused(PauseRecord, isOld: Bool)
@@ -172,7 +173,8 @@ package enum Event: Equatable, Sendable {
   case dutyNotKept(String)
   /// Fleet Engine has accepted OFFLINE.
   ///
-  /// - Parameter after: since the pause began, or the driver went off duty; nil if unknown, or if there is none.
+  /// - Parameter after: the time since the pause began, or the driver went off duty; nil if unknown, or if neither is
+  ///   the case.
   case stateOffline(after: Duration?)
   /// Fleet Engine did not accept OFFLINE, which will be sent again.
   indirect case stateOfflineFailed(UpdateFailure, suppressed: Int)

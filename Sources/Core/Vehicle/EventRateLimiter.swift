@@ -6,9 +6,9 @@ import Positioning
 import Timekeeping
 
 /// Decides which repeated events are reported: the first of a series, then one per period with the number suppressed.
-/// It has no other effect.
+/// Decides nothing else.
 struct EventRateLimiter: Sendable {
-  /// Limits the rate of clock steps: two time daemons that disagree would flood the journal.
+  /// The minimum time between reported clock steps: two time daemons that disagree would flood the journal.
   static let clockStepPeriod = Duration.seconds(60)
 
   private var outages = OutageReporter()
@@ -38,8 +38,8 @@ struct EventRateLimiter: Sendable {
     return rejections.admit(reason.rawValue, at: now).map { .fixRejected(reason, suppressed: $0) }
   }
 
-  /// A simulated position is sent to a Fleet Engine on another machine, whose dispatchers see a vehicle that does not
-  /// exist: from a simulated route, or from a receiver that is a simulator (NMEA quality 8).
+  /// A simulated position, from a simulated route or from a receiver that is a simulator (NMEA quality 8), is sent to a
+  /// Fleet Engine on another machine, whose dispatchers see a vehicle that does not exist.
   mutating func simulated(sentTo endpoint: String) -> Event? {
     defer { isSimulationReported = true }
     return isSimulationReported ? nil : .simulatedSource(endpoint: endpoint)
@@ -153,7 +153,8 @@ struct EventRateLimiter: Sendable {
     offlineFailures.admit(failure.category.rawValue, at: now).map { .stateOfflineFailed(failure, suppressed: $0) }
   }
 
-  /// - Parameter after: since the pause began, or the driver went off duty; nil if unknown, or if neither is the case.
+  /// - Parameter after: the time since the pause began, or the driver went off duty; nil if unknown, or if neither is
+  ///   the case.
   mutating func wentOffline(after: Duration?) -> Event {
     offlineFailures.end()
     return .stateOffline(after: after)

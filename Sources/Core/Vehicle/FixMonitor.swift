@@ -2,15 +2,15 @@
 import Positioning
 import Timekeeping
 
-/// Whether there is a fix: the newest accepted one, and how long ago it came. Unlike for `ReportingPolicy.newest`, held
-/// fixes and fixes during a pause count.
+/// Whether there is a fix: the newest accepted one, and how long ago it arrived. Unlike in `ReportingPolicy.newest`,
+/// held fixes and fixes during a pause count.
 struct FixMonitor: Equatable, Sendable {
   /// A missing first fix is reported after a source has been read for this long.
   static let firstFixTimeout = Duration.seconds(60)
   /// Without an accepted fix for this long, the fix counts as lost.
   static let timeout = Duration.seconds(30)
-  /// How long to wait for the receiver after resume, so that the first update does not repeat the position before
-  /// suspend and delay the next one by the floor.
+  /// How long to wait for the receiver after resume: the first update would otherwise repeat the position from before
+  /// suspend, and delay the next update by the floor.
   static let wakeGrace = Duration.milliseconds(1500)
 
   private enum State: Equatable {
@@ -20,16 +20,16 @@ struct FixMonitor: Equatable, Sendable {
   }
 
   private var state = State.none
-  /// Since when a source is read; nil if none is.
+  /// When reading of a source began; nil if none is read.
   private var readSince: BootInstant?
   /// The missing first fix was reported.
   private var isOverdue = false
   /// Why the last fix was rejected; nil if it was accepted, or there was none.
   private(set) var rejection: FixRejection?
-  /// Whether fixes are needed, and since when.
+  /// Whether fixes are needed, and when that began.
   private(set) var isNeeded = true
   private var neededSince = BootInstant.boot
-  /// The time of resume, until the next fix.
+  /// The time of resume; nil once a fix has been accepted after it.
   private var resumedAt: BootInstant?
   /// Where the vehicle was, as far as it may be shown.
   var track = RecentTrack()
@@ -45,7 +45,7 @@ struct FixMonitor: Equatable, Sendable {
   /// No fix has been accepted for `timeout`.
   var isLost: Bool { if case .lost = state { true } else { false } }
 
-  /// When to report a missing fix; nil if it was reported.
+  /// When to report a missing fix; nil if it was reported, or cannot be missing yet.
   var missingAt: BootInstant? {
     guard isNeeded else { return nil }
     return switch state {
@@ -55,7 +55,7 @@ struct FixMonitor: Equatable, Sendable {
     }
   }
 
-  /// Since when no fix has been accepted, or, before the first, since when a source is read; nil if there is a fix.
+  /// When the last fix was accepted, or, before the first, when reading of a source began; nil if there is a fix.
   var missingSince: BootInstant? {
     switch state {
     case .none: readSince

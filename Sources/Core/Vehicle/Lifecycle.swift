@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// The stages of a run: it runs, then delivers what is pending, then it has finished. There is no way back.
+/// The stages of a run: it runs, then delivers what is pending, then has finished. It never returns to an earlier
+/// stage.
 package struct Lifecycle: Equatable, Sendable {
   /// Why a run ends.
   package enum StopReason: Equatable, Sendable {
-    /// By a signal, as in `SIGTERM`.
+    /// By a signal, such as `SIGTERM`.
     case signal(String)
     /// Every source has ended, as recordings do.
     case sourcesEnded
-    /// This directory of the service was deleted, which only a new start brings back.
+    /// This directory of the service was deleted, and only a new start recreates it.
     case directoryDeleted(String)
   }
 
@@ -19,7 +20,7 @@ package struct Lifecycle: Equatable, Sendable {
     package enum Result: Equatable, Sendable {
       /// A stop was requested, and everything possible was done in the given time.
       case stopped
-      /// It must be started again.
+      /// The service must be started again.
       case restarting
       /// The recording has ended, and all accepted positions were delivered.
       case delivered
@@ -33,15 +34,15 @@ package struct Lifecycle: Equatable, Sendable {
     package var result: Result
     /// The number of positions that were not delivered.
     package var undelivered: Int
-    /// Whether the store has all of these for the next run. The vehicle's agent decides whether the backlog has them;
-    /// the run, when the store has ended, whether its file does.
+    /// Whether the store has all of these for the next run. The vehicle's agent determines whether the backlog has
+    /// them; when the store has ended, the run determines whether the store's file has them.
     package var isStored: Bool
     /// Statistics of the run; nil if a stop was requested.
     package var statistics: Statistics?
 
     /// - Parameters:
     ///   - statistics: nil if a stop was requested.
-    ///   - isRestart: whether that was for a new start.
+    ///   - isRestart: whether the stop was requested for a new start.
     package init(undelivered: Int, isStored: Bool = false, statistics: Statistics?, isRestart: Bool = false) {
       self.undelivered = undelivered
       self.isStored = isStored
@@ -62,15 +63,16 @@ package struct Lifecycle: Equatable, Sendable {
     case running
     /// Every source has ended; delivery ends at `until`.
     case draining(until: BootInstant)
-    /// A stop was requested; delivery ends at `until`; whether the final attempt was made.
+    /// A stop was requested; delivery ends at `until`. `attempted`: whether the final attempt was made.
     case stopping(until: BootInstant, attempted: Bool)
-    /// The last position was sent, and OFFLINE is pending; until when, and whether its final attempt was made.
+    /// The last position was sent, and OFFLINE is pending until `until`. `attempted`: whether its final attempt was
+    /// made.
     case settingOffline(until: BootInstant, attempted: Bool, isStopRequested: Bool)
     case finished
   }
 
   private(set) var state = State.running
-  /// The run ends so that the next one begins.
+  /// The run ends so that the next one can begin.
   private(set) var isRestart = false
   /// The part of the remaining time that is reserved for OFFLINE.
   private var reserve = Duration.zero
@@ -138,7 +140,7 @@ package struct Lifecycle: Equatable, Sendable {
     }
   }
 
-  /// No more positions are sent; OFFLINE is, once.
+  /// No more positions are sent, only OFFLINE, once.
   mutating func setOffline() {
     switch state {
     case .draining(let until): state = .settingOffline(until: until + reserve, attempted: false, isStopRequested: false)

@@ -13,24 +13,24 @@ struct NetworkGate: Sendable {
     case none
     case lost
     case back(after: Duration)
-    /// Another address or route: connections may be dead.
+    /// An address or route has changed: connections may be dead.
     case moved
   }
 
   private var state: NetworkState?
-  /// Since when there has been no network; nil if there is one, or none is needed, or it is unknown.
+  /// When the network was found to be absent; nil if there is one, none is needed, or its state is unknown.
   private(set) var absentSince: BootInstant?
   private var suppressedUntil = BootInstant.boot
   /// A server has answered although there is no default route.
   private var isContradicted = false
-  /// Since when no server could be reached.
+  /// How long no server could be reached.
   var outage = NetworkOutage()
 
   init() {}
 
   var isAbsent: Bool { absentSince != nil }
 
-  /// There is no network, because this process has none but the loopback.
+  /// There is no network, because this process has no interface but the loopback.
   var isIsolated: Bool { isAbsent && state?.isIsolated == true }
 
   /// The earliest time of the next attempt.
@@ -52,7 +52,7 @@ struct NetworkGate: Sendable {
       if let since { return .back(after: now - since) }
       return hasMoved ? .moved : .none
     }
-    // Success without a visible network says nothing after a network that was visible is lost.
+    // An earlier success without a visible network proves nothing once a visible network has been lost.
     if old?.isUsable == true { isContradicted = false }
     guard !isAbsent, !isContradicted else { return hasMoved ? .moved : .none }
     absentSince = now

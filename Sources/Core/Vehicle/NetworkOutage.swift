@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Since when no server could be reached, because the machine has no network or because attempts fail.
+/// How long no server could be reached, because the machine has no network or because attempts fail.
 struct NetworkOutage: Sendable {
-  /// An outage is long from then on: more positions are queued soon, and the store collects them.
+  /// After this time an outage is long: more positions will be queued soon, and the store collects them.
   static let longThreshold = Duration.seconds(120)
 
-  /// Nil: the last attempt reached a server.
+  /// When the outage began; nil: the last attempt reached a server.
   private var since: BootInstant?
   /// What was last returned by `change`.
   private(set) var isLong = false
@@ -14,10 +14,10 @@ struct NetworkOutage: Sendable {
   /// There is no network, or an attempt failed without a response.
   mutating func unreachable(at now: BootInstant) { since = since ?? now }
 
-  /// Fleet Engine has answered, or something in its place.
+  /// Fleet Engine, or something in its place, has answered.
   mutating func reached() { since = nil }
 
-  /// Whether a long outage lasts, if that has changed since the last call.
+  /// Whether there is a long outage; nil if that has not changed since the last call.
   mutating func change(at now: BootInstant) -> Bool? {
     let isLongNow = since.map { now - $0 >= NetworkOutage.longThreshold } ?? false
     guard isLongNow != isLong else { return nil }

@@ -2,15 +2,16 @@
 import FleetEngine
 import Timekeeping
 
-/// Log policy for the connection to Fleet Engine: each outage and its end; series of short ones are aggregated.
+/// Log policy for the connection to Fleet Engine: each outage and its end are reported; series of short outages are
+/// aggregated.
 struct OutageReporter: Sendable {
   /// An outage is reported at once, unless another was reported within this time.
   static let quietPeriod = Duration.seconds(600)
   /// An outage that lasts this long is always reported.
   static let worthReporting = Duration.seconds(60)
-  /// When a lasting outage is reported again, since its beginning; then hourly.
+  /// Times since the start of a lasting outage at which it is reported again; after the last one, hourly.
   private static let reminders: [Duration] = [.seconds(600), .seconds(1200), .seconds(2400), .seconds(3600)]
-  /// From this number on, delivered past positions get a line of their own.
+  /// From this number on, delivered past positions are reported separately.
   private static let announcementThreshold = 10
 
   private struct Outage {
@@ -28,7 +29,7 @@ struct OutageReporter: Sendable {
   private var reportedAt: BootInstant?
   /// Outages that were not reported.
   private var suppressed = 0
-  /// Past positions since the backlog was last empty.
+  /// Past positions delivered since the backlog was last empty.
   private var past = 0
   /// It was reported that past positions are pending.
   private var isAnnounced = false

@@ -13,7 +13,8 @@ package struct PauseRecord: Equatable, Sendable {
     self.since = since
   }
 
-  /// Parses `text`. The existence of the file is the pause, whatever its content: it must also work on a full disk.
+  /// Parses `text`. If the file exists, there is a pause, whatever the content, so that a pause also works on a full
+  /// disk.
   package init(text: String) {
     let lines = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
     since = lines.first.flatMap { line in Timestamp(rfc3339: String(line.prefix { !$0.isWhitespace })) }

@@ -4,8 +4,8 @@ import FleetEngine
 
 /// Changes of the backlog that are not stored yet, collected for one commit.
 ///
-/// A position that is added and removed in between is never written: without outages, nothing is. Many changes are
-/// written in batches, each of which is committed before the next one is made.
+/// A position that is added and removed between two commits is never written: without outages, nothing is written. Many
+/// changes are written in batches, each of which is committed before the next one is made.
 struct PendingWrites: Sendable {
   /// The number of writes after which a batch ends.
   static let batchSize = 4096
@@ -27,7 +27,7 @@ struct PendingWrites: Sendable {
   private var entries: Entries = [:]
   /// The batch that is being written.
   private var inProgress: Entries = [:]
-  /// Whether the current batch is not all that was pending.
+  /// Whether the current batch is only a part of what was pending.
   private(set) var isCut = false
 
   /// Whether nothing is pending except the current batch.
@@ -87,7 +87,8 @@ struct PendingWrites: Sendable {
     if !isInOrder { list.sort { $0.id < $1.id } }
   }
 
-  /// The store is empty, while these records of the vehicle are in memory. Must not be called while a batch is written.
+  /// The store is empty, and these records of the vehicle are in memory. Must not be called while a batch is being
+  /// written.
   mutating func startOver(_ records: [Backlog.Record], of vehicle: FleetEngineVehicle) {
     entries = entries.mapValues { list in
       list.compactMap { $0.record == nil ? nil : Entry(id: $0.id, record: $0.record, isKnown: false) }
@@ -116,8 +117,8 @@ struct PendingWrites: Sendable {
     return writes
   }
 
-  /// A part that does not end between thinned positions and the record with their interpolation error, unless these
-  /// are very many.
+  /// Removes and returns the first part of a list. The part does not end between thinned positions and the record with
+  /// their interpolation error, unless there are very many of them.
   private static func removeFirst(_ count: Int, of list: inout [Entry]) -> [Entry] {
     var end = min(count, list.count)
     while end < min(2 * count, list.count), list[end - 1].record == nil { end += 1 }

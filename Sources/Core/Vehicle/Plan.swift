@@ -24,7 +24,7 @@ package enum Plan: Equatable, Sendable {
     case reviewTime
     /// No fix was accepted for some time: report it.
     case reportFixMissing
-    /// The first request has ended, or none is made soon: read the store.
+    /// The first request has ended, or none was made in time: read the store.
     case readStore
     /// Another process has locked the vehicle: try again to lock it.
     case lockVehicle
@@ -34,7 +34,7 @@ package enum Plan: Equatable, Sendable {
     case askForToken
     /// Send the newest position. `isDue`: it is due, and must be delivered.
     case send(isDue: Bool)
-    /// The driver is off duty: set the vehicle's state to OFFLINE.
+    /// During a pause, off duty, or at the end of a run: set the vehicle's state to OFFLINE.
     case goOffline
     /// The last position of a run was sent: only OFFLINE is pending.
     case setOffline
@@ -42,7 +42,7 @@ package enum Plan: Equatable, Sendable {
     case finish
   }
 
-  /// The next request to Fleet Engine, if there is no input before.
+  /// The next request to Fleet Engine, if there is no input before then.
   package enum Next: Equatable, Sendable {
     /// A position, at this time.
     case report(BootInstant)
@@ -55,7 +55,7 @@ package enum Plan: Equatable, Sendable {
     /// A position as soon as there is a token, which is requested at this time; nil: it is being fetched.
     case token(BootInstant?)
 
-    /// When the request is sent, or the token for it requested; nil while that is under way.
+    /// When the request is sent, or the token for it is requested; nil while the token is being fetched.
     package var time: BootInstant? {
       switch self {
       case .report(let at), .heartbeat(let at), .retry(let at), .offline(let at): at
@@ -82,11 +82,12 @@ package enum Plan: Equatable, Sendable {
 
 /// The first reason why the newest position is not sent now. The order of the cases is their precedence for reports.
 package enum Cause: Equatable, Sendable {
-  /// The daemon stops at `until` or before; nil if it has. Then what it still waits for.
+  /// The daemon stops at `until` or earlier; nil if it has stopped. The cause is what it still waits for.
   indirect case stopping(until: BootInstant?, Cause?)
-  /// Another process on this machine has locked the vehicle, since this time: nothing is sent.
+  /// Another process on this machine has locked the vehicle; since this time, nothing has been sent.
   case vehicleInUse(by: VehicleHolder, since: BootInstant)
-  /// The driver is off duty. `offline`: why Fleet Engine has not accepted OFFLINE yet; nil if it has, or need not.
+  /// There is a pause. `offline`: why Fleet Engine has not accepted OFFLINE yet; nil if it has, or if OFFLINE is not
+  /// sent.
   indirect case paused(PauseRecord, offline: Cause?)
   /// No source is read; the text has the cause and the remedy.
   case noSource(String)
@@ -94,11 +95,12 @@ package enum Cause: Equatable, Sendable {
   case noFix(since: BootInstant?, FixRejection?)
   /// The used source has accepted fixes, which are held because of its clock.
   indirect case held(SourceOverview.Hold)
-  /// The machine has had no network since then.
+  /// The machine has had no network since this time.
   case noNetwork(since: BootInstant)
-  /// There is no valid token. Why the provider failed, and since when; nil while the first is being fetched.
+  /// There is no valid token. Why the provider failed, and when it began to fail; nil while the first token is being
+  /// fetched.
   case noToken(TokenFailure?, since: BootInstant?)
-  /// The last update failed; since when updates fail.
+  /// The last update failed. `since`: when updates began to fail.
   indirect case failed(UpdateFailure, since: BootInstant?)
   /// An update is due, but rate-limited.
   case rateLimited(until: BootInstant, by: RequestLimit)

@@ -34,8 +34,8 @@ package struct RecentTrack: Equatable, Sendable {
   /// The shape relative to the newest position, without coordinates. Nil if there is no track yet.
   ///
   /// - Parameter newest: the end of the track.
-  /// - Returns: the age of the oldest point, and metres east and north of the newest position, oldest first; the last
-  ///   is 0, 0.
+  /// - Returns: the age of the oldest point, and the points in metres east and north of the newest position, oldest
+  ///   first; the last is 0, 0.
   package func shape(endingAt newest: Coordinate, at now: BootInstant) -> (age: Duration, points: [[Int]])? {
     let recent = points.drop { now - $0.at > RecentTrack.maximumAge }
     guard let first = recent.first else { return nil }

@@ -5,7 +5,7 @@ import Timekeeping
 /// series.
 struct RepeatLimiter: Sendable {
   static let period = Duration.seconds(600)
-  /// More than there are reasons; bounds the memory for subjects with variable text.
+  /// More than the number of reasons; bounds the memory for subjects with variable text.
   private static let maximumRows = 32
 
   private struct Row {

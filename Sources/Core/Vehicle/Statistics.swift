@@ -9,7 +9,8 @@ package struct Statistics: Equatable, Sendable {
   package var fixes = 0
   /// Fixes that the filter rejected, by reason.
   package var rejected: [FixRejection: Int] = [:]
-  /// Accepted fixes that were held: of a source whose clock is behind that of the previous one.
+  /// Accepted fixes that were held because the clock of their source is behind that of the previous source, or differs
+  /// too much from it.
   package var held = 0
   /// Fixes that the filter accepted.
   package var acceptedFixes: Int { fixes - rejected.values.reduce(0, +) }
@@ -19,7 +20,8 @@ package struct Statistics: Equatable, Sendable {
   package var attempts = 0
   /// Requests that Fleet Engine accepted.
   package var accepted = 0
-  /// Requests cancelled: the network changed, a pause began, or the run set OFFLINE at its end.
+  /// Requests that were cancelled: the network changed, the machine resumed, a pause began, another process locked the
+  /// vehicle, or the run set OFFLINE at its end.
   package var abandoned = 0
   /// Requests that failed, by category.
   package var failed: [UpdateFailure.Category: Int] = [:]

@@ -7,13 +7,13 @@ package import Timekeeping
 /// recover from failures.
 ///
 /// Changes are collected for the commit interval and written together (group commit), to limit wear of flash memory;
-/// thousands of them in several commits with short pauses. In a long outage each position is a change, so they are
-/// collected for longer, unless the settings have an interval.
-/// After a failure the rest stays pending, with a backoff. An unusable file is set aside, and its replacement is filled
-/// from memory. If `max_size` is reached, positions of other vehicles are dropped, oldest first.
+/// thousands of changes are written in several commits with short pauses. In a long outage each position is a change,
+/// so they are collected for longer, unless the settings have an interval. After a failure the rest remains pending,
+/// with a backoff. An unusable file is set aside, and its replacement is filled from memory. If `max_size` is reached,
+/// positions of other vehicles are dropped, oldest first.
 ///
-/// The shell performs one operation at a time, whose outcome is `ended`; other inputs may come in between. Reports go
-/// to the vehicle's agent in order, before the next settings.
+/// The shell performs one operation at a time, and passes its outcome as `ended`; other inputs may come in between.
+/// Reports go to the vehicle's agent in order, before the next settings.
 package struct StoreAgent: Sendable {
   /// Where the file is, its maximum size and the commit interval.
   package struct Configuration: Equatable, Sendable {
@@ -40,7 +40,8 @@ package struct StoreAgent: Sendable {
     case changed(Backlog.Change)
     /// All records in memory: `VehicleAgent.Effect.backlogSnapshot`, in response to `storeStartsOver`.
     case snapshot([Backlog.Record])
-    /// Whether a long outage lasts, in which changes are collected for longer: `VehicleAgent.Effect.collectChanges`.
+    /// Whether there is a long outage, during which changes are collected for longer:
+    /// `VehicleAgent.Effect.collectChanges`.
     case outage(Bool)
     /// Commit what is pending at once, unless the settings have an interval.
     case commit
@@ -57,7 +58,7 @@ package struct StoreAgent: Sendable {
     case close
   }
 
-  /// What the shell has to do with the file, or the vehicle's agent to know.
+  /// What the shell has to do with the file, or what the vehicle's agent has to know.
   package enum Effect: Equatable, Sendable {
     /// Perform this operation on the file.
     case perform(Operation)
@@ -87,9 +88,9 @@ package struct StoreAgent: Sendable {
 
   /// The outcome of an operation. All but `close` can end in `failed`.
   package enum Outcome: Equatable, Sendable {
-    /// The file that was set aside, if any; then the new file is empty.
+    /// The file that was set aside, if any; the new file is then empty.
     case opened(SetAside?)
-    /// The file is not the one that this run had open in this directory before: that was deleted or replaced.
+    /// The file is not the one that this run had open in this directory before, which was deleted or replaced.
     case openedAnother
     case committed
     /// The number of dropped positions. 0: there are none, or the lack of room has another cause.
@@ -181,13 +182,13 @@ package struct StoreAgent: Sendable {
     /// The file is open, and no operation is in progress.
     case open
     case opening(Attempt)
-    /// The file is empty, and waits for the snapshot of the memory.
+    /// The file is empty, and is filled when the snapshot of the memory arrives.
     case refilling(Attempt)
     case committing(Attempt)
     case makingRoom(Attempt, after: Failure)
     case reading(FleetEngineVehicle, Attempt)
     case forgetting
-    /// The directory changes, and its file waits for the snapshot.
+    /// The directory changes, and the new file is filled after the snapshot has arrived.
     case moving
     case ended
   }
@@ -196,7 +197,7 @@ package struct StoreAgent: Sendable {
   package static let usualInterval = Duration.seconds(5)
   /// The same in a long outage.
   package static let outageInterval = Duration.seconds(60)
-  /// The pause between two commits of what was pending at once: the disk blocks the event loop during each.
+  /// The pause between two commits of changes that were pending together: the disk blocks the event loop during each.
   private static let batchPause = Duration.milliseconds(10)
   /// The backoff after a failure.
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(5), cap: .seconds(300))
@@ -208,7 +209,7 @@ package struct StoreAgent: Sendable {
   private var state = State.closed
   private var pending = PendingWrites()
   private var isInOutage = false
-  /// When the first pending change has waited for the commit interval.
+  /// When the first pending change will have waited for the commit interval; nil if nothing is due.
   private var dueAt: BootInstant?
   private var gate: RetryGate
   /// The last attempt failed.
@@ -216,7 +217,7 @@ package struct StoreAgent: Sendable {
   /// An attempt is requested, whatever the deadline.
   private var isAttemptRequested = false
   private var isClosing = false
-  /// The file was found in place since `close`; if there was no commit, an empty one finds out.
+  /// A commit has found the file in place since `close`; if there was none, an empty one is made to verify it.
   private var isFileVerified = false
   /// The stored positions of the vehicle have not been reported yet.
   private var isRestorePending = true
@@ -224,7 +225,7 @@ package struct StoreAgent: Sendable {
   private var isReady = false
   private var reported: BacklogStoreState?
 
-  /// - Parameter seed: of the jitter of the backoff.
+  /// - Parameter seed: the seed of the backoff's jitter.
   package init(_ configuration: Configuration, vehicle: FleetEngineVehicle, seed: UInt64) {
     self.configuration = configuration
     self.vehicle = vehicle
@@ -351,7 +352,7 @@ package struct StoreAgent: Sendable {
       return recover(attempt, from: failure, at: now)
     case (.reading(let subject, _), .read(let records, let damaged, let ownerless, let excess)):
       state = .open
-      // The settings name another vehicle since: ignore the result.
+      // The settings have since changed to another vehicle: ignore the result.
       guard subject == vehicle else { return [] }
       isRestorePending = false
       let lost = damaged.count + ownerless
@@ -377,7 +378,7 @@ package struct StoreAgent: Sendable {
       (state, dueAt) = (.open, now + StoreAgent.batchPause)
       return dropped
     }
-    // At the end of the run they stay in the file for the next one.
+    // At the end of the run the stored positions remain in the file for the next run.
     guard isRestorePending, isReady, !isClosing else {
       state = .open
       return dropped + report(.healthy)

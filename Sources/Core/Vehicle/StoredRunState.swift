@@ -5,8 +5,8 @@ import FleetEngine
 import HTTPMessages
 import Timekeeping
 
-/// State that the next run in the same boot needs to keep the rate limits: the last requests, the last accepted update,
-/// and the current time.
+/// State that the next run in the same boot needs in order to respect the rate limits: the last requests, the last
+/// accepted update, and the current time.
 ///
 /// It is read from a file, so it is validated like any external input.
 struct StoredRunState: Equatable, Sendable {
@@ -18,9 +18,9 @@ struct StoredRunState: Equatable, Sendable {
   var vehicle: String
   /// The last requests, oldest first.
   var attempts: [BootInstant]
-  /// What the last request sets, if it had not ended, or an earlier one that may still arrive.
+  /// What the last request sets, if it had not ended, or what an earlier one sets that may still arrive.
   var inFlight: DeliveryAgent.RequestKind?
-  /// Until when requests of each kind may still arrive; nil in the file of an earlier release.
+  /// The time until which requests of each kind may still arrive; nil in the file of an earlier release.
   var arrivals: [DeliveryAgent.RequestKind: BootInstant]?
   /// When the last update was accepted.
   var floorStart: BootInstant?
@@ -44,7 +44,7 @@ struct StoredRunState: Equatable, Sendable {
       } ?? "")
   }
 
-  /// In the words of earlier versions, for which a position with OFFLINE is a position like any other.
+  /// In the format of earlier versions, for which a position with OFFLINE is a position like any other.
   private var underway: Int64 {
     (inFlight == .offlinePosition ? .position : inFlight)?.rawValue ?? 0
   }
@@ -130,7 +130,7 @@ extension VehicleAgent {
     }
     guard stored.boot == boot else { return }
     if let bounds = stored.bounds { clock.restore(bounds) }
-    // A request that was in flight may have arrived until now, but not after its deadline.
+    // A request that was in flight may have arrived at any time until now, but not after its deadline.
     let deadline = (stored.attempts.last ?? now.boot) + configuration.delivery.endpoint.deadline
     let start = stored.inFlight == .position ? min(now.boot, deadline) : stored.floorStart
     let isSame = stored.vehicle == StoredRunState.name(of: configuration.delivery.endpoint.vehicle)

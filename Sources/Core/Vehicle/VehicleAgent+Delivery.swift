@@ -10,8 +10,8 @@ import HTTPMessages
 import Timekeeping
 
 extension VehicleAgent {
-  /// Performs all steps that are due now: each changes the basis of the next decision, until there is something to wait
-  /// for.
+  /// Performs the steps that are due now, until there is something to wait for: each step changes the basis of the next
+  /// decision.
   mutating func proceed(at now: Moment, _ effects: inout [Effect]) {
     while case .act(let step) = decide(at: now.boot) {
       switch step {
@@ -43,7 +43,7 @@ extension VehicleAgent {
     else { return }
     statistics.attempts += 1
     let isStop = isDue && policy.isStopPending
-    // An attempt that was not due counts when it is accepted: a series of failures must not delay what is due.
+    // An attempt that was not due counts only once it is accepted: a series of failures must not delay what is due.
     if isDue { policy.markReported(at: now.boot) }
     feedSelector(.reported(newest.time), at: now, &effects)
     apply(
@@ -63,7 +63,7 @@ extension VehicleAgent {
     if isStop { commitStop(&effects) }
   }
 
-  /// In a long outage, the place where the vehicle has stopped is on disk at once.
+  /// In a long outage, the place where the vehicle has stopped is written to disk at once.
   private func commitStop(_ effects: inout [Effect]) {
     if network.outage.isLong { effects.append(.commitBacklog) }
   }
@@ -79,8 +79,8 @@ extension VehicleAgent {
 
   // MARK: - Shutdown
 
-  /// Stops sending positions; the one in flight is in the backlog. Its connection is closed, so that OFFLINE is neither
-  /// queued behind it nor overtakes it.
+  /// Stops sending positions; the one in flight is in the backlog. Its connection is closed, so that OFFLINE neither
+  /// waits behind it nor overtakes it.
   private mutating func setOffline(at now: Moment, _ effects: inout [Effect]) {
     if !delivery.isIdle {
       statistics.abandoned += 1
@@ -125,7 +125,8 @@ extension VehicleAgent {
     noteOutage(at: now.boot, &effects)
   }
 
-  /// A request that was given up has no other outcome; but the server that has responded late is reached.
+  /// The outcome of a request that was given up is otherwise ignored, but a late response shows that the server is
+  /// reached.
   private mutating func lateUpdateEnded(_ outcome: HTTPOutcome, at now: BootInstant, _ effects: inout [Effect]) {
     guard case .response = outcome else { return }
     network.outage.reached()
@@ -138,7 +139,7 @@ extension VehicleAgent {
     if case .failed(let failure) = result, failure.category.row.isNetworkFailure { network.outage.unreachable(at: now) }
   }
 
-  /// A rejection of the token, with what is wrong with the token itself.
+  /// Adds what is wrong with the token itself to a rejection of the token.
   private func explained(_ outcome: UpdateOutcome, at now: Moment) -> UpdateOutcome {
     guard case .failed(let failure) = outcome, failure.rejectsToken, let token = delivery.tokenInFlight else {
       return outcome
@@ -165,7 +166,7 @@ extension VehicleAgent {
         acceptedOffline(sentAt: sentAt, at: now, &effects)
       case .offlineFailed(let failure, let token):
         count(failure)
-        // It is no outage: the next position is not reported as a recovery.
+        // This is not an outage: the next position is not reported as a recovery.
         let notice =
           dutyState.isOffline || lifecycle.isSettingOffline
           ? eventLimiter.offlineFailed(failure, at: now.boot) : eventLimiter.updateFailed(failure, at: now.boot)
@@ -226,18 +227,18 @@ extension VehicleAgent {
   }
 
   mutating func tokenEnded(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment, _ effects: inout [Effect]) {
-    // Expirations are compared with the best known time.
+    // The expiry of a token is compared with the best known time.
     let known = clock.time(at: now)
     let sentAt = tokens.fetchSentAt
     var tokensByWallClock = tokens
     var changes = tokens.handle(.ended(id: id, outcome), at: Moment(boot: now.boot, wall: known?.0 ?? now.wall))
-    // A token that is expired by a receiver's time alone is compared with the wall clock instead: otherwise Fleet
+    // A token that has expired only by a receiver's time is compared with the wall clock instead: otherwise Fleet
     // Engine, the better reference, would never be reached.
     if known?.1 == .gnss, changes.contains(where: { $0.isExpired }) {
       let others = tokensByWallClock.handle(.ended(id: id, outcome), at: now)
       if !others.contains(where: { $0.isFailure }) { (tokens, changes) = (tokensByWallClock, others) }
     }
-    // Only a provider has tokens; any other response may be a captive portal with a wrong clock.
+    // Only a provider returns tokens; any other response may come from a captive portal with a wrong clock.
     if case .http(let exchange) = outcome {
       clock.requestEnded(exchange)
       for case .obtained(let token, _) in changes {

@@ -8,8 +8,8 @@ import FleetEngine
 import Timekeeping
 
 /// The driver's choices. During a pause no position is sent or stored and nothing is fetched, except to set a vehicle
-/// of on-demand trips to OFFLINE. The receiver is only read as long as the time is needed from it, and no fix of the
-/// pause is ever sent. Off duty such a vehicle is OFFLINE as well, and its positions are sent.
+/// of on-demand trips to OFFLINE. The receiver is read only as long as its time is needed, and no fix from the pause is
+/// ever sent. Off duty, such a vehicle is OFFLINE as well, but its positions are sent.
 extension VehicleAgent {
   /// Whether nothing is recorded or sent until `resume`.
   package var isPaused: Bool { dutyState.pause != nil }
@@ -51,7 +51,7 @@ extension VehicleAgent {
     setsOnline(at: now, &effects)
   }
 
-  /// During a pause no fix is needed once the time is known, with which certificates are checked.
+  /// During a pause no fix is needed once the time is known at which certificates are verified.
   mutating func reviewNeed(at now: Moment, _ effects: inout [Effect]) {
     let isNeeded = !isPaused || isOfflinePending || !lifecycle.isRunning || !clock.isSettled(at: now)
     guard isNeeded != fixes.isNeeded else { return }
@@ -98,7 +98,7 @@ extension VehicleAgent {
   /// The state that the next update sets.
   var requestedState: VehicleState { dutyState.isOffline ? .offline : .online }
 
-  /// When a position is due for its ONLINE; nil: it is not. Without a fix the vehicle is not ready for a trip.
+  /// When a position is due in order to set ONLINE; nil: none is. Without a fix the vehicle is not ready for a trip.
   var onlineDue: BootInstant? {
     requestedState == .online && policy.newest != nil && !fixes.isLost ? delivery.onlineDue : nil
   }
@@ -110,7 +110,7 @@ extension VehicleAgent {
     configuration.delivery.endpoint.followsDuty && dutyState.isOfflinePending(for: vehicleName)
   }
 
-  /// When OFFLINE is due: at once, and if it was accepted too early, again when no ONLINE can arrive after it.
+  /// When OFFLINE is due: at once, and, if it was accepted too early, again when no ONLINE can arrive after it.
   var offlineDue: BootInstant { dutyState.isAcceptedEarly ? delivery.onlineMayArriveUntil : .boot }
 
   /// Fleet Engine has accepted OFFLINE, alone or with a position.

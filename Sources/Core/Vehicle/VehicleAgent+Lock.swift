@@ -13,7 +13,8 @@ extension VehicleAgent {
   /// Whether nothing is recorded: during a pause, and while another process has the vehicle.
   var isSuspended: Bool { isPaused || isVehicleInUse }
 
-  /// - Parameter holder: the process that has locked the vehicle; nil if this one has, or need not.
+  /// - Parameter holder: the process that has locked the vehicle; nil if this one has, or if the machine has no such
+  ///   locks.
   mutating func vehicleLocked(by holder: VehicleHolder?, at now: Moment, _ effects: inout [Effect]) {
     switch lock.attempted(holder, at: now.boot) {
     case .none: break
@@ -39,7 +40,7 @@ extension VehicleAgent {
     forgetPositions()
   }
 
-  /// Positions of the meantime are dropped: the next fix is treated as the first.
+  /// Drops positions from the time without delivery: the next fix is treated as the first.
   mutating func resumeDelivery(at now: Moment, _ effects: inout [Effect]) {
     forgetPositions()
     apply(delivery.handle(.fixForgotten, at: now.boot), at: now, &effects)

@@ -33,7 +33,7 @@ extension VehicleAgent {
     apply(tokens.handle(.networkUp, at: now), at: now, &effects)
   }
 
-  /// The time at which to verify the certificates of a request, if not by the machine's clock.
+  /// The time at which to verify the certificates of a request; nil: the machine's clock.
   mutating func certificateTime(at now: Moment) -> Timestamp? {
     clock.certificateTime(at: now, newest: newestTime)
   }

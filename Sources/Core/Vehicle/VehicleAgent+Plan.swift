@@ -34,8 +34,8 @@ extension VehicleAgent {
     if case .wait(let until, _) = decide(at: now) { until } else { nil }
   }
 
-  /// For the watchdog: false if a step has been due, or the deadline of a request has been over, for longer than the
-  /// grace period.
+  /// For the watchdog: false if a step has been due, or the deadline of a request has been exceeded, for longer than
+  /// the grace period.
   package func isProgressing(at now: BootInstant) -> Bool {
     if case .act = decide(at: now), case .act = decide(at: now - BootInstant.grace) { return false }
     return [delivery.attemptDeadline, tokens.fetchDeadline].allSatisfy { $0?.isMissed(at: now) != true }
@@ -64,7 +64,7 @@ extension VehicleAgent {
     case paused(PauseRecord)
     /// During a pause OFFLINE is pending: the next attempt; nil: a request is in flight.
     case offline(PauseRecord, NextRequest?)
-    /// Off duty, OFFLINE is sent before the next position, which this prevents.
+    /// Off duty, OFFLINE is sent before the next position: the attempt to send it, and what prevents the position.
     indirect case offlineFirst(NextRequest, Obstacle)
     /// The next attempt is not ready; nil: there is none, because there is no position or a request is in flight.
     case attempt(NextRequest?)
@@ -82,8 +82,8 @@ extension VehicleAgent {
     return decision
   }
 
-  /// Whether the end of the run sets OFFLINE: off duty if it was not accepted yet, on duty by the settings, unless the
-  /// next run begins at once.
+  /// Whether the end of the run sets OFFLINE: off duty if it was not accepted yet; on duty if the settings say so,
+  /// unless the next run begins at once.
   var setsOfflineAtEnd: Bool {
     guard configuration.delivery.endpoint.followsDuty, !isSuspended else { return false }
     return dutyState.isOffline ? isOfflinePending : configuration.goesOfflineOnStop && !lifecycle.isRestart
@@ -131,7 +131,7 @@ extension VehicleAgent {
       return now < end ? decideToStop(by: end, attempted: attempted, at: now) : .act(.finish)
     case .draining(let end):
       guard now < end else { return .act(.finish) }
-      // Nothing else can be delivered during a pause.
+      // During a pause only OFFLINE can be delivered.
       if let pause = dutyState.pause {
         guard isOfflinePending else { return .act(.finish) }
         if let readAt = delivery.storeDue, now >= readAt { return .act(.readStore) }
@@ -168,12 +168,12 @@ extension VehicleAgent {
     return Decision.wait(until: attempt.at, .attempt(attempt)).interrupted(at: enqueuesWhenDue ? due.at : nil)
   }
 
-  /// The latest timestamp with which a queued position can be sent as the live one; nil: any can be, as those of a
-  /// recording, or the time is unknown.
+  /// The latest timestamp with which a queued position can be sent as the live one; nil: any can be, because they are
+  /// from a recording or the time is unknown.
   var liveLimit: VehicleClock.LiveLimit? { configuration.filter.usesRecordedTimes ? nil : clock.liveLimit }
 
-  /// Without a fix the newest queued position is sent as the live one. It waits a little, so that a fix that comes soon
-  /// goes first.
+  /// Without a fix the newest queued position is sent as the live one. It waits a little, so that a fix that arrives
+  /// soon is sent first.
   private func decideWithoutFix(at now: BootInstant) -> Decision {
     guard delivery.isIdle else { return .wait(until: nil, .attempt(nil)) }
     guard let stored = delivery.liveWithoutFix(notAfter: liveLimit) else {
@@ -195,7 +195,7 @@ extension VehicleAgent {
   /// A final attempt, which skips the backoff and the check for a network.
   private func decideToStop(by end: BootInstant, attempted: Bool, at now: BootInstant) -> Decision {
     if isPaused {
-      // An update that would only repeat a position can be left to the next start.
+      // An accepted OFFLINE that has to be repeated later can be left to the next start.
       guard isOfflinePending, now >= offlineDue else { return .act(.finish) }
       return decideFinal(.goOffline, delivery.earliestFinalOffline, by: end, attempted: attempted, at: now)
     }
@@ -224,8 +224,8 @@ extension VehicleAgent {
 
   // MARK: - OFFLINE
 
-  /// Off duty each position carries OFFLINE, and until it is accepted, OFFLINE is also sent alone as soon as it may be:
-  /// it needs no fix, and no distance from the last position.
+  /// Off duty each position carries OFFLINE. Until OFFLINE is accepted, it is also sent alone as soon as the limits
+  /// allow: it needs no fix, and no minimum time since the last position.
   private func decideWithoutPause(at now: BootInstant) -> Decision {
     let decision = decideToReport(at: now)
     guard isOfflinePending, delivery.isIdle else { return decision }
@@ -272,7 +272,7 @@ extension VehicleAgent {
     /// What delays it beyond `due`, other than the token.
     var limit: RequestLimit?
     var token: Token
-    /// Whether `at` is the time of its token, instead of the time at which it is due and allowed.
+    /// Whether `at` is determined by the token, and not by when the request is due and allowed.
     var isDelayedByToken: Bool
 
     func isReady(at now: BootInstant) -> Bool { at.map { now >= $0 } ?? false }
@@ -281,7 +281,7 @@ extension VehicleAgent {
   /// - Parameters:
   ///   - time: timestamp of the live position of a request for past positions alone; nil: none is made.
   ///   - due: when it is due.
-  ///   - hasUndeliveredLastPosition: whether it is the last position of a source that has ended, and not delivered yet.
+  ///   - hasUndeliveredLastPosition: whether the last position of a source that has ended is not delivered yet.
   private func nextAttempt(
     of time: Timestamp?, due: BootInstant, hasUndeliveredLastPosition: Bool, at now: BootInstant
   ) -> NextRequest {
@@ -395,10 +395,10 @@ extension VehicleAgent {
     return attempt.limit.map { .rateLimited(until: at, by: $0) } ?? .notDue(until: at)
   }
 
-  /// The obstacle for any request; nil if there is none but the time.
+  /// The obstacle for any request; nil if the request only has to wait until it is due and allowed.
   private func requestCause(_ attempt: NextRequest?) -> Cause? {
     if let since = network.absentSince { return .noNetwork(since: since) }
-    // If Fleet Engine rejects the provider's tokens, that is the cause.
+    // If Fleet Engine rejects the provider's tokens, this rejection is the cause.
     if let attempt, attempt.isDelayedByToken, tokens.lastFailure != nil || delivery.failure == nil {
       return .noToken(tokens.lastFailure, since: tokens.failingSince)
     }

@@ -11,23 +11,23 @@ package import Timekeeping
 
 extension VehicleAgent {
   /// The agent at one moment, as others may read it: without text. `Observability` makes sentences, `status`, `explain`
-  /// and metrics of it.
+  /// and metrics from it.
   ///
   /// It contains coordinates, which are personal data and must not be logged.
   package struct Snapshot: Sendable {
     /// When it was taken.
     package let now: Moment
     private let agent: VehicleAgent
-    /// Of the next step, or, if one is due at this moment, of what follows it.
+    /// The plan, or, if a step is due at this moment, the wait after it.
     private let plan: Plan
     /// The vehicle's ID; nil while the settings name none.
     package var vehicle: String? { agent.configuration.context?.scope.id }
-    /// The Google Cloud project; nil as above.
+    /// The Google Cloud project; nil while the settings name none.
     package var provider: String? { agent.configuration.context?.providerID }
-    /// The vehicle's Fleet Engine service, as in `deliveries`.
+    /// The vehicle's Fleet Engine service, such as `deliveries`.
     package var service: String { agent.configuration.delivery.endpoint.vehicle.service.name }
-    /// Whether new trips are offered to the vehicle, as far as this run or the current pause knows; nil if unknown, or
-    /// if the state does not follow the driver's duty.
+    /// Whether new trips are offered to the vehicle, as far as is known from this run or the current pause; nil if
+    /// unknown, or if the state does not follow the driver's duty.
     package var vehicleState: VehicleState? { agent.vehicleState }
     /// What the agent waits for.
     package var cause: Cause { plan.cause ?? .stopping(until: nil, nil) }
@@ -39,30 +39,31 @@ extension VehicleAgent {
     package var duty: VehicleState? {
       agent.dutyRefusal == nil ? agent.dutyState.offDuty == nil ? .online : .offline : nil
     }
-    /// The record of the time off duty; nil while the driver is on duty, and as above.
+    /// The record of the time off duty; nil while the driver is on duty, or if the vehicle's state does not follow the
+    /// duty.
     package var offDuty: DutyRecord? { agent.dutyRefusal == nil ? agent.dutyState.offDuty : nil }
     /// Whether OFFLINE is to be set, and Fleet Engine has not accepted it yet.
     package var isOfflinePending: Bool { agent.isOfflinePending }
     /// Fleet Engine accepted the last update, and there is a network.
     package var isOnline: Bool { agent.isReachingFleetEngine }
-    /// Since when there has been no network; nil if there is one, or it is unknown.
+    /// When the network was found to be absent; nil if there is one, or its state is unknown.
     package var networkAbsentSince: BootInstant? { agent.network.absentSince }
-    /// Whether that is because there is no interface but the loopback.
+    /// Whether the network is absent because there is no interface but the loopback.
     package var isNetworkIsolated: Bool { agent.network.isIsolated }
 
     /// The state of each source, and which one is used.
     package var sources: SourceOverview { agent.selector.overview }
-    /// The newest accepted fix, also during a pause.
+    /// The newest accepted fix, even during a pause.
     package var fix: Fix? { agent.fixes.newest?.fix }
     /// Its arrival. Meaningless without a fix.
     package var fixReceivedAt: BootInstant { agent.fixes.newest?.at ?? .boot }
-    /// Since when no fix has been accepted, or, before the first, since when a source is read; nil if there is a fix.
+    /// When the last fix was accepted, or, before the first, when reading of a source began; nil if there is a fix.
     package var fixMissingSince: BootInstant? { agent.fixes.missingSince }
     /// Why the last fix was rejected; nil if it was accepted, or there was none.
     package var lastRejection: FixRejection? { agent.fixes.rejection }
     /// The newest position that may be sent; nil before the first one, and after a pause until there is one.
     package var newest: VehicleLocation? { agent.policy.newest }
-    /// Its arrival. Meaningless without one.
+    /// Its arrival. Meaningless without a position.
     package var newestReceivedAt: BootInstant { agent.policy.newestAt }
     /// Whether the vehicle is parked.
     package var isParked: Bool { agent.isParked }
@@ -77,7 +78,7 @@ extension VehicleAgent {
     package var lastAcceptedAt: BootInstant? { agent.delivery.lastAcceptedAt }
     /// Why the last update failed; nil if it was accepted.
     package var failure: UpdateFailure? { agent.delivery.failure }
-    /// Since when updates have failed.
+    /// When updates began to fail; nil if the last one was accepted.
     package var failingSince: BootInstant? { agent.delivery.failingSince }
     /// The outcomes of recent updates.
     package var outcomes: RecentOutcomes { agent.delivery.outcomes }
@@ -88,12 +89,13 @@ extension VehicleAgent {
     package var tokenDeadline: BootInstant? { agent.tokens.token(at: now.boot)?.deadline }
     /// Why the last request for a token failed; nil if it succeeded.
     package var tokenFailure: TokenFailure? { agent.tokens.lastFailure }
-    /// Since when token requests have failed.
+    /// When token requests began to fail; nil if the last one succeeded.
     package var tokenFailingSince: BootInstant? { agent.tokens.failingSince }
 
     /// Pending positions, without the live position in flight.
     package var pendingCount: Int { agent.delivery.pendingCount }
-    /// The age of the oldest of them relative to the newest fix, by their timestamps; nil if there is none of either.
+    /// The age of the oldest of them relative to the newest fix, by their timestamps; nil if there is no pending
+    /// position or no fix.
     package var oldestAge: Duration? {
       guard pendingCount > 0, let oldest = agent.delivery.backlog.first?.id, let newest = agent.newestTime else {
         return nil
@@ -107,7 +109,7 @@ extension VehicleAgent {
 
     /// The best known time; nil if unknown.
     package var time: Timestamp? { agent.clock.bestTime(at: now) }
-    /// Whether a reference other than the machine's clock has given the time.
+    /// Whether a reference other than the machine's clock provides the time.
     package var isTimeKnown: Bool { agent.clock.isKnown(at: now) }
     /// The error of the machine's clock; nil if there is none, or it is unknown.
     package var clockError: TimeEstimator.Error? { agent.clock.error(at: now) }

@@ -9,7 +9,7 @@ extension VehicleAgent {
   mutating func feedSelector(_ input: SourceSelector.Input, at now: Moment, _ effects: inout [Effect]) {
     // The final attempt carries the position that was newest when it was made.
     if lifecycle.isFinalAttemptMade { return }
-    // A receiver without a date gets it from the best known clock.
+    // The fixes of a receiver without a date are dated by the best known clock.
     let best = Moment(boot: now.boot, wall: clock.currentTime(at: now) ?? now.wall)
     for effect in selector.handle(input, at: best) {
       switch effect {
@@ -45,7 +45,7 @@ extension VehicleAgent {
     report(eventLimiter.simulated(sentTo: endpoint), &effects)
   }
 
-  /// The events of a change. A single source is named, several are numbered.
+  /// The events of a change. A single source is named; several are numbered.
   private func changes(since before: SourceOverview) -> [Event] {
     let overview = selector.overview
     guard overview.sources.count > 1 else {

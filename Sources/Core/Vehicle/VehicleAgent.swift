@@ -35,9 +35,9 @@ package struct VehicleAgent: Sendable {
     package var delivery: DeliveryAgent.Configuration
     /// Whether events may contain coordinates, which are personal data.
     package var logsPositions = false
-    /// Whether Fleet Engine is on another machine, beyond a network.
+    /// Whether Fleet Engine is on another machine, across a network.
     package var needsNetwork = true
-    /// Address of a Fleet Engine on another machine, for the alarm about simulated positions.
+    /// Address of a Fleet Engine on another machine, for the warning about simulated positions.
     package var remoteEndpoint: String?
     /// The time limit for delivery after a source has ended.
     package var drainLimit: Duration
@@ -82,11 +82,11 @@ package struct VehicleAgent: Sendable {
     case resumed(after: Duration)
     /// The wall clock was stepped; negative is backward.
     case clockStepped(Duration)
-    /// New settings. If they name another vehicle, its backlog begins empty: `restored` follows. `lockedBy`: as in
+    /// New settings. If they name another vehicle, its backlog begins empty, and `restored` follows. `lockedBy`: as in
     /// `vehicleLocked`.
     indirect case configure(Configuration, lockedBy: VehicleHolder? = nil)
     /// An attempt was made to lock the vehicle on this machine: at the start before the first fix, and after
-    /// `lockVehicle`. The process that has locked it; nil: this one has, or the machine has no such locks.
+    /// `lockVehicle`. `by`: the process that has locked it; nil: this one has, or the machine has no such locks.
     case vehicleLocked(by: VehicleHolder?)
     /// The stored positions of this vehicle: once after `readStore`, after new settings with another vehicle, and when
     /// a failed store has recovered. Positions that are queued already are ignored.
@@ -99,13 +99,15 @@ package struct VehicleAgent: Sendable {
     case storeReplaced(directory: String)
     /// This many rows of the store's file were dropped: they were not valid positions, or more than can be queued.
     case storeRowsDropped(Int, Backlog.Removal)
-    /// The store's file is empty or another one: `backlogSnapshot` is the only effect, also after the end.
+    /// The store's file is empty or a different one: `backlogSnapshot` is the only effect, even after the end of the
+    /// run.
     case storeStartsOver
     /// This many positions of other vehicles were dropped to make room in the store's file.
     case othersDropped(Int)
     /// A stop was requested by this signal: finish within this time.
     case stop(within: Duration, signal: String)
-    /// A directory that systemd has made for the service was deleted: finish within this time, to be started again.
+    /// A directory that systemd has made for the service was deleted: finish within this time, so that the service is
+    /// started again.
     case directoryDeleted(String, within: Duration)
     /// No position is sent until `resume`. The stored pause of a previous run comes before the first fix; nil begins
     /// one now.
@@ -115,15 +117,15 @@ package struct VehicleAgent: Sendable {
     /// now.
     /// Without effect while there is a `dutyRefusal`.
     case goOffline(DutyRecord?)
-    /// The driver takes trips.
+    /// The driver takes new trips again.
     case goOnline
     /// The newest position is due as soon as the limits allow. Without effect while there is a `sendRefusal`.
     case sendNow
-    /// Whether a program on this machine monitors the positions: then `position` follows with each.
+    /// Whether a program on this machine monitors the positions; if so, `position` follows with each.
     case positionsMonitored(Bool)
   }
 
-  /// What the shell has to do. Each case has all data that it needs.
+  /// What the shell has to do. Each case carries all the data that it needs.
   package enum Effect: Equatable, Sendable {
     /// `sendUpdate` to this URL follows when there is a token: connect in advance. Errors are left to the request.
     case connect(to: String, certificateTime: Timestamp?)
@@ -137,7 +139,7 @@ package struct VehicleAgent: Sendable {
     case removeStoredToken
     /// Store this at once for `runStateFound` of the next run in the same boot.
     case storeRunState(String)
-    /// Store this for `updateFormFound` of the next run, also after a reboot.
+    /// Store this for `updateFormFound` of the next run, even after a reboot.
     case storeUpdateForm(String)
     /// Open connections are most likely dead: use new ones.
     case dropConnections
@@ -147,7 +149,7 @@ package struct VehicleAgent: Sendable {
     case readStore
     /// For the store of the current configuration's vehicle.
     case backlog(Backlog.Change)
-    /// Whether a long outage lasts, in which the store collects changes for longer.
+    /// Whether there is a long outage, during which the store collects changes for longer.
     case collectChanges(inOutage: Bool)
     /// The store commits the changes so far at once.
     case commitBacklog
@@ -158,12 +160,12 @@ package struct VehicleAgent: Sendable {
     case event(Event)
     /// The next position of the vehicle, for programs that monitor it. Not during a pause.
     case position(FixFilter.Accepted)
-    /// Whether fixes are needed. Otherwise receivers that can be are left unread, until they are needed again; what
-    /// they have sent until then is discarded.
+    /// Whether fixes are needed. While they are not, receivers are left unread if possible, and what they send during
+    /// that time is discarded.
     case needFixes(Bool)
-    /// The source with this ID, which waits for this, may report its next fix: the last one was handled.
+    /// The source with this ID, which waits for this effect, may report its next fix: the last one was handled.
     case readyForNextFix(Int)
-    /// Fleet Engine has accepted an update that was sent then.
+    /// Fleet Engine has accepted an update that was sent at this time.
     case accepted(sentAt: BootInstant)
     /// From now on only what is pending is delivered; `finished` follows within this time.
     case stopping(within: Duration)
@@ -198,7 +200,7 @@ package struct VehicleAgent: Sendable {
   /// Whether a program on this machine monitors the positions.
   private var arePositionsMonitored = false
 
-  /// - Parameter seed: of every jitter.
+  /// - Parameter seed: the seed of all jitter.
   package init(_ configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     selector = SourceSelector(filter: configuration.filter)
@@ -215,7 +217,7 @@ package struct VehicleAgent: Sendable {
     if case .storeStartsOver = input { return [.backlogSnapshot(delivery.backlog.records)] }
     guard !lifecycle.isFinished else { return [] }
     var effects = [Effect]()
-    // Room for those of an update, in one allocation.
+    // Room for the effects of an update, in one allocation.
     effects.reserveCapacity(8)
     switch input {
     case .source(let id, let report): feedSelector(.report(report, from: id), at: now, &effects)
@@ -272,11 +274,11 @@ package struct VehicleAgent: Sendable {
     return effects
   }
 
-  /// The timestamp of the newest accepted fix: the better clock while the machine's is unset.
+  /// The timestamp of the newest accepted fix: a better clock than the machine's while that is unset.
   package var newestTime: Timestamp? { policy.newestTime }
 
-  /// Releases the sources that wait once the newest position is delivered or not due. During a pause, or while another
-  /// process has the vehicle, a recording waits; after it the next fix is needed.
+  /// Once the newest position is delivered or not due, releases the sources that wait. During a pause, or while another
+  /// process has the vehicle, a recording waits; afterwards its next fix is needed.
   private mutating func releaseSources(at now: BootInstant, _ effects: inout [Effect]) {
     guard selector.hasWaitingSource, !isSuspended, delivery.isIdle,
       policy.newest == nil || !delivery.hasOverduePosition && policy.reason(at: now) == nil
@@ -295,7 +297,8 @@ package struct VehicleAgent: Sendable {
     noteFix(accepted.fix, at: now.boot, &effects)
     if arePositionsMonitored, !isSuspended { effects.append(.position(accepted)) }
     if areLaterMisdated {
-      // The bounds with which a receiver is corrected may be wrong until they are confirmed, and its own time right.
+      // Until they are confirmed, the bounds by which a receiver is corrected may be wrong, and its own time may be
+      // right.
       let isCertain = clock.verdict.bounds == nil || clock.verdict.isConfirmed
       let input = isCertain ? DeliveryAgent.Input.misdated(after: accepted.time) : .suspected(after: accepted.time)
       apply(delivery.handle(input, at: now.boot), at: now, &effects)
@@ -309,14 +312,15 @@ package struct VehicleAgent: Sendable {
     policy.observe(accepted, at: now.boot)
     if let newest = policy.newest, !isSuspended { fixes.track.observe(newest.coordinate, at: now.boot) }
     delivery.observe(accepted.time, at: now.boot)
-    // Times of a recording or a simulator are no reference, and neither is a date that came from the machine's clock.
+    // Times of a recording or a simulator are not a reference, and neither is a date that came from the machine's
+    // clock.
     guard !configuration.filter.usesRecordedTimes, accepted.fix.quality != .simulated else { return }
     // The receiver's own timestamp: a corrected one would corroborate its own correction.
     if let stamp = accepted.fix.timestamp { clock.observe(.gnss, stamp, at: now.boot) }
     report(eventLimiter.receiverClock(accepted.clockCorrection, at: now.boot), &effects)
   }
 
-  /// The used source gives accepted fixes.
+  /// A fix of the used source was accepted, even if it is held.
   mutating func noteFix(_ fix: Fix, at now: BootInstant, _ effects: inout [Effect]) {
     eventLimiter.fixAccepted()
     report(fixes.accepted(fix, at: now), &effects)
@@ -345,8 +349,8 @@ package struct VehicleAgent: Sendable {
     }
   }
 
-  /// Fleet Engine ignores all positions older than one from the future. A position with a wrong timestamp is not sent:
-  /// the next fix is treated as the first.
+  /// Fleet Engine ignores all positions that are older than one from the future. A position with a wrong timestamp is
+  /// not sent: the next fix is treated as the first.
   private mutating func dropWrongTimes(_ bounds: TimeBounds, at now: Moment, _ effects: inout [Effect]) {
     guard !configuration.filter.usesRecordedTimes else { return }
     if let newest = policy.newest, ReceiverClock.error(of: newest.time, bounds, at: policy.newestAt) != nil {
@@ -356,8 +360,8 @@ package struct VehicleAgent: Sendable {
     removeWrongTimes(at: now, &effects)
   }
 
-  /// Removes queued positions with timestamps in the future. With an unconfirmed time nothing is removed, only not
-  /// sent.
+  /// Removes queued positions with timestamps in the future. While the time is unconfirmed, these positions are not
+  /// removed, only not sent.
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
     guard let latest = clock.verdict.latestTimestamp(at: now.boot), !configuration.filter.usesRecordedTimes else {
       return

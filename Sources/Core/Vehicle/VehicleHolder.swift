@@ -2,7 +2,7 @@
 
 /// Another process on this machine that reports the same vehicle.
 package struct VehicleHolder: Equatable, Sendable {
-  /// Its systemd unit, as in `fleet-locationd@van.service`; nil if it is not a service.
+  /// Its systemd unit, such as `fleet-locationd@van.service`; nil if it is not a service.
   package var unit: String?
   /// Its process ID; nil if unknown.
   package var process: Int32?

@@ -3,15 +3,15 @@ import Timekeeping
 
 /// Whether another process on this machine has locked the vehicle, and when to try again to lock it.
 struct VehicleLockState: Equatable, Sendable {
-  /// The time between two attempts. One costs a system call, and is made only while another process has the vehicle.
+  /// The time between two attempts. Each costs one system call, and is made only while another process has the vehicle.
   static let interval = Duration.seconds(5)
 
   /// The result of an attempt.
   enum Change: Equatable {
     case none
-    /// Another process has the vehicle. False: another than before.
+    /// Another process has the vehicle. `isNew`: false if a different process had it before.
     case begins(isNew: Bool)
-    /// This process has it, after this time. Whether the token file changed meanwhile.
+    /// This process has it, after this time. `isTokenFileChanged`: whether the token file changed in that time.
     case ends(after: Duration, isTokenFileChanged: Bool)
   }
 
@@ -27,7 +27,7 @@ struct VehicleLockState: Equatable, Sendable {
   /// The process that has locked the vehicle; nil if it is this one, or if the machine has no such locks.
   var holder: VehicleHolder? { wait?.holder }
 
-  /// Since when another process has it; nil if none has.
+  /// When another process was first found to have it; nil if none has.
   var since: BootInstant? { wait?.since }
 
   /// When to try again; nil if no other process has it.
@@ -35,7 +35,8 @@ struct VehicleLockState: Equatable, Sendable {
 
   /// An attempt was made.
   ///
-  /// - Parameter holder: the process that has locked the vehicle; nil if this one has, or need not.
+  /// - Parameter holder: the process that has locked the vehicle; nil if this one has, or if the machine has no such
+  ///   locks.
   mutating func attempted(_ holder: VehicleHolder?, at now: BootInstant) -> Change {
     guard let holder else {
       guard let ended = wait else { return .none }
