@@ -49,8 +49,8 @@ package struct VehicleLocation: Hashable, Sendable {
     self.time = time
   }
 
-  /// The smallest accuracy that is reported, in metres. RTK receivers suggest centimetres, for their antenna and in the
-  /// best case: the median error of one on a vehicle was 0.5 m (docs/filter.md).
+  /// The smallest accuracy that is reported, in metres. RTK receivers claim centimetres, which apply to their antenna
+  /// in the best case: the median error of an RTK receiver on a vehicle was 0.5 m (docs/filter.md).
   package static let minimumAccuracy = 0.5
 
   /// Ranges of valid measurements; they exclude infinity and not-a-number.

@@ -18,7 +18,7 @@ struct HTTP2Stream {
   var sendWindow = 0
   /// The number of bytes that the server may send.
   var receiveWindow = HTTP2Window.initial
-  /// Of the final response, not of an interim one.
+  /// The status of the final response, not of an interim one.
   private(set) var status: Int?
   private var headers: [(name: String, value: String)] = []
   private var length: Int?

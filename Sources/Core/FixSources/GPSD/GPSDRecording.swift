@@ -2,7 +2,7 @@
 package import Positioning
 import Timekeeping
 
-/// Decodes a recording of gpsd's output, as of `gpspipe -w`; time advances with its fixes.
+/// Decodes a recording of gpsd's output, such as that of `gpspipe -w`; time advances with its fixes.
 package struct GPSDRecording: Sendable {
   private var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
   private var now = BootInstant.boot
