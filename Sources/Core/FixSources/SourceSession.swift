@@ -101,7 +101,7 @@ package enum LineOperation: Equatable, Sendable {
   /// Do not watch the line until `read` or `watch`. A line that was just opened is watched.
   case pause
   /// Pass on all available data at once; `drained` follows. For a recording: pass on the next data in a later iteration
-  /// of the loop; at its end `endOfInput` or `ended` follows instead.
+  /// of the loop; at its end `endOfInput` follows instead, and after an error `ended`.
   case read
   /// Watch the line and pass on data when it arrives.
   case watch

@@ -51,7 +51,7 @@ extension UpdateFailure.Category {
   /// Whether the past positions in a failed request may be the cause.
   package enum PastPositions: Sendable {
     case notSuspect
-    /// The request may have been too large for the network: the next request has fewer of them.
+    /// The request may have been too large for the network: the next request has fewer past positions.
     case tooMany
     /// The token may not permit past positions.
     case notPermitted

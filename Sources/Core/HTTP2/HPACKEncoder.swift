@@ -5,8 +5,8 @@ struct HPACKField: Equatable, HPACKEntry {
   /// In lower case.
   var name: [UInt8]
   var value: [UInt8]
-  /// Whether later requests will most likely have it with the same value, so that it deserves a table entry even if
-  /// others are evicted.
+  /// Whether later requests will most likely have this field with the same value, so that it deserves a table entry
+  /// even if other entries are evicted.
   var repeats = true
 
   init(_ name: String, _ value: String, repeats: Bool = true) {

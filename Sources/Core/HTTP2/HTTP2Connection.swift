@@ -158,7 +158,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     lastUse = now
     settingsDeadline = now + HTTP2Connection.settingsTimeout
     output += Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    // HEADER_TABLE_SIZE is not sent: Google's front end has handled its default value wrongly.
+    // HEADER_TABLE_SIZE is not sent: Google's front end has mishandled the default value.
     let settings: [(HTTP2Setting, UInt32)] = [
       (.enablePush, 0), (.maxHeaderListSize, UInt32(HTTP2Connection.maximumHeaderList)),
     ]

@@ -188,8 +188,8 @@ struct RoutePath: Sendable {
       guard turn.magnitude >= minimumTurn else { return .none }
       let half = Trigonometry.rotation(degrees: turn.magnitude / 2)
       let longest = min(before.length / 2, after.length / 2, maximumTangent)
-      // An arc that touches both legs passes the corner at a distance of r / cos(turn / 2) - r, and begins r * tan(turn
-      // / 2) before it.
+      // An arc that touches both legs passes the corner at a distance of `r / cos(turn / 2) - r`, and begins
+      // `r * tan(turn / 2)` before the corner.
       let radius = min(shortcut * half.cosine / (1 - half.cosine), longest * half.cosine / half.sine)
       guard radius >= minimumRadius else { return Corner(turn: turn, radius: 0, tangent: 0) }
       return Corner(turn: turn, radius: radius, tangent: radius * half.sine / half.cosine)

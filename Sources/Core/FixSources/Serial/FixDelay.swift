@@ -5,7 +5,7 @@ import Timekeeping
 /// Recognizes fixes that were made while the port was left unread and arrive after it was emptied: a USB receiver keeps
 /// what it could not send. Compared with the receiver's time, they arrive later than the last fix before them.
 struct FixDelay: Sendable {
-  /// A fix that is at most this late is the newest one, in milliseconds.
+  /// A fix that is at most this many milliseconds late is the newest one.
   private static let tolerance: Int64 = 1000
   /// The receiver's clock and that of the machine may drift apart by one part in this many.
   private static let drift: Int64 = 10_000
