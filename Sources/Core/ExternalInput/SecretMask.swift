@@ -32,7 +32,7 @@ enum SecretMask {
     var isMasked: Bool
   }
 
-  /// - Parameter names: what remains readable where it consists of whole words.
+  /// - Parameter names: names that remain readable where they occur as whole words.
   static func masked(_ text: [Unicode.Scalar], except names: [String] = []) -> [Unicode.Scalar] {
     let shown = names.flatMap { occurrences(of: Array($0.unicodeScalars), in: text) }
     // A secret whose pieces have such a name between them is masked as if the name were not there.

@@ -48,7 +48,7 @@ extension JSONWriter {
   fileprivate mutating func write(
     _ location: VehicleLocation, in field: PositionField, _ form: UpdateForm, timeSinceUpdate: Int? = nil
   ) {
-    // In the order in which the compressed text is the smallest (`PositionCode`).
+    // The fields are in the order in which the compressed text is the smallest (`PositionCode`).
     openObject()
     // Proto field 2: whole degrees; 359.7 rounds to 360, which is north.
     if let heading = location.heading.flatMap({ Int(exactly: $0.rounded()) }) {

@@ -26,7 +26,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// Why there was no response; nil if there was one.
   package var transport: TransportFailure.Kind?
 
-  /// Whether the same request on another connection will most likely be accepted: the server did not process it, or its
+  /// Whether the same request on another connection will most likely be accepted: the server did not process it, or the
   /// connection was closed without a response.
   package var isWorthResending: Bool { transport == .unprocessed || transport == .unanswered }
 

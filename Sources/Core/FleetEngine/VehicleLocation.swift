@@ -2,8 +2,8 @@
 package import Positioning
 package import Timekeeping
 
-/// An optional number in eight bytes instead of sixteen, which halves a position: a backlog holds 100,000 of them.
-/// Not-a-number is stored as nil.
+/// An optional number in eight bytes instead of sixteen, which halves a position: a backlog holds 100,000 of them. Nil
+/// is stored as not-a-number, so not-a-number is read as nil.
 @propertyWrapper package struct CompactOptional: Hashable, Sendable {
   private var number: Double
 

@@ -114,7 +114,7 @@ struct HPACKDecoder: Sendable {
   private struct Reader {
     var rest: ArraySlice<UInt8>
 
-    /// An integer whose first byte has `prefix` bits of it (RFC 7541, section 5.1).
+    /// An integer that begins in the lowest `prefix` bits of the first byte (RFC 7541, section 5.1).
     mutating func number(prefix: Int) throws(Failure) -> Int {
       guard let first = rest.popFirst() else { throw .malformed }
       let limit = 1 << prefix - 1

@@ -25,7 +25,7 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   package var clientKey: String?
   /// Allows `http://`. The caller must check that the address is a loopback address.
   package var allowsPlainHTTP = false
-  /// For name resolution, TCP and TLS together; limited by the request's deadline.
+  /// The timeout for name resolution, TCP and TLS together; limited by the request's deadline.
   package var connectTimeout: Duration = .seconds(10)
   /// Idle time before TCP keep-alive probes, whole seconds, 1 or more. Longer than the time between two heartbeats, so
   /// that a parked vehicle sends no probes: its next heartbeat detects a dead connection just as well.

@@ -48,7 +48,7 @@ package struct HTTPResponse: Equatable, Sendable {
     "a redirect\(redirect.map { " to \(ExternalText($0.host))" as Sentence } ?? "")"
   }
 
-  /// Whether a body begins as HTML does: a captive portal or a login page has sent it.
+  /// Whether a body begins as HTML does, as that of a captive portal or a login page.
   package static func isWebPage(_ body: [UInt8]) -> Bool { body.first { $0 > 32 } == UInt8(ascii: "<") }
 
   /// The value of the first header of that name, ignoring case.
@@ -78,7 +78,7 @@ package struct TransportFailure: Error, Equatable, Sendable {
   package enum Kind: String, Sendable, CaseIterable {
     /// No address for the name: the name servers do not answer, or there is no such host.
     case unresolved
-    /// No route, or the network went away.
+    /// No route, or the network was lost.
     case unreachable
     /// Connection refused: the machine can be reached, but the server is not running.
     case refused

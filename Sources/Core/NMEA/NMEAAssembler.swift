@@ -14,7 +14,8 @@ struct NMEAAssembler {
   /// How long a mode is valid for epochs without one, in milliseconds: some receivers send GSA or GGA only with every
   /// fifth epoch.
   private static let modeLifetime: Int64 = 10_000
-  /// The same for the altitude: a vehicle changes it by a few metres in this time.
+  /// How long an altitude is valid for epochs without one, in milliseconds: a vehicle changes it by a few metres in
+  /// this time.
   private static let altitudeLifetime: Int64 = 5000
 
   /// The bit of GST among the kinds with a time; the other bits are those of position reports.

@@ -18,7 +18,7 @@ package struct NMEADecoder {
     package var unchecked: UInt64 = 0
     /// Lines that begin with `$` and have more than 512 bytes.
     package var overlong: UInt64 = 0
-    /// Sentences of types that are not used, including proprietary ones.
+    /// Sentences of types that are not used for fixes: GSV, most proprietary sentences, and others.
     package var unknown: UInt64 = 0
     /// Sentences with an invalid time or position in spite of a valid checksum.
     package var unusable: UInt64 = 0
@@ -34,7 +34,7 @@ package struct NMEADecoder {
 
   /// Counters since initialization.
   package private(set) var counters = Counters()
-  /// The number of bytes that the last `decode` read after the sentence that completed its last fix.
+  /// How many bytes followed the sentence that completed the last fix, in the same call of `decode`.
   package private(set) var bytesAfterFix = 0
   /// Counts the sentences by address; nil: they are not counted.
   package var census: NMEACensus?
@@ -56,8 +56,9 @@ package struct NMEADecoder {
   package var satellitesInView: Int? { inView.isEmpty ? nil : inView.reduce(0) { $0 + $1.count } }
 
   /// - Parameters:
-  ///   - isDatagrams: whether the sentences come in datagrams. These may be reordered: a sentence whose time is up to
-  ///     two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a line.
+  ///   - isDatagrams: whether the sentences come in datagrams. Datagrams may be reordered: a sentence whose time is up
+  ///     to two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a
+  ///     line.
   ///   - hasMarkedEnds: whether `finish` follows each epoch: then no epoch ends earlier just because it has all the
   ///     sentences of the previous epochs.
   package init(isDatagrams: Bool = false, hasMarkedEnds: Bool = false) {
@@ -135,7 +136,7 @@ package struct NMEADecoder {
   /// Whether a sentence is incomplete.
   package var isInSentence: Bool { framing.isHolding }
 
-  /// The line was active until now, though nothing was read.
+  /// The line was active until now, although nothing was read.
   package mutating func noteActivity(at now: BootInstant) { assembler.noteActivity(at: now) }
 
   /// Ends the open epoch if its deadline has passed.

@@ -89,7 +89,8 @@ struct NMEAEpoch {
     position != nil && voidKinds & ~validKinds == 0
   }
 
-  /// The mode: GSA's, or what the altitude and the number of satellites imply; nil without an altitude.
+  /// The mode of GSA, or else what the altitude and the number of satellites imply; nil if there is neither a mode nor
+  /// an altitude.
   var mode: Fix.Mode? {
     if let statedMode { return statedMode }
     guard altitude != nil else { return nil }

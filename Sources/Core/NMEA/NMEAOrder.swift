@@ -19,7 +19,7 @@ struct NMEAOrder {
   private struct KindOrder {
     var successors: UInt8 = 0
     var predecessors: UInt8 = 0
-    /// How often it was between two sentences of the same time, and how often it has to be.
+    /// How often it was between two sentences with the same time, and how often this is required.
     var sightings = 0
     var requiredSightings = 2
     /// Kinds with a time before it in the open epoch; 0 if it was first, or not received yet.

@@ -11,7 +11,7 @@ package enum NMEASentence {
   case date(CivilDate, timeOfDay: Int64)
   /// GSV: the satellites in view of its talker's constellation.
   case sky(inView: Int)
-  /// A type that is not used, or a proprietary sentence.
+  /// A type or a proprietary sentence that is not used.
   case unknown
   /// A known type with a valid checksum, but invalid content.
   case unusable

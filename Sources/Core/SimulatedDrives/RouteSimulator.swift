@@ -28,7 +28,7 @@ package struct RouteSimulator: Sendable {
 
   /// - Parameters:
   ///   - route: if all points are in one place, the vehicle stays there forever.
-  ///   - settings: invalid numbers are replaced by the nearest valid ones.
+  ///   - settings: invalid numbers are replaced by valid ones.
   /// - Throws: `SimulationError` for a stop, tunnel or canyon that is not on the route, or a head start that is longer
   ///   than the drive.
   package init(route: Route, settings: SimulationSettings) throws(SimulationError) {

@@ -64,7 +64,7 @@ package struct SimulationSettings: Equatable, Sendable {
   package var lateral = 2.0
   /// Seconds of the drive per second. Reported speeds are multiplied by it.
   package var pace = 1.0
-  /// Seconds of the drive that are skipped at the start.
+  /// The part of the drive that is skipped at the start.
   package var headStart = Duration.zero
   /// Whether to drive from the end straight back to the start, repeatedly.
   package var loops = true

@@ -13,7 +13,7 @@ package struct VarlinkCall: Equatable, Sendable {
   package var isOneway: Bool
   /// Whether more than one reply is accepted.
   package var acceptsMore: Bool
-  /// Whether the connection is to be switched to another protocol afterwards, which no method here does.
+  /// Whether the connection is to be switched to another protocol afterwards, which no method here supports.
   package var isUpgrade: Bool
 
   /// The maximum number of values in a call.

@@ -57,7 +57,7 @@ package struct VarlinkService: Sendable {
     self.methods = methods
   }
 
-  /// Validates a call, and answers those of `org.varlink.service`.
+  /// Validates a call, and answers calls of `org.varlink.service`.
   package func handle(_ call: VarlinkCall) -> Verdict {
     let isStandard = call.interface == VarlinkService.standard
     guard isStandard || call.interface == interface else {

@@ -60,7 +60,7 @@ package struct GPSDDecoder: Sendable {
   private static let minorWithStatus = 14
   /// Maximum number of receivers in memory: gpsd itself supports four by default.
   private static let maximumReceivers = 32
-  /// Standard deviations of 95 % confidence.
+  /// The number of standard deviations for 95 % confidence.
   private static let sigmasOf95Percent = 1.96
 
   /// Metres by which gpsd multiplies HDOP and VDOP, without and with differential corrections.

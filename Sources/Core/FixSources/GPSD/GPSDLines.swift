@@ -10,7 +10,7 @@ struct GPSDLines {
   /// The line exceeds the buffer: the rest of it is skipped.
   private var isOverlong = false
 
-  /// The bytes of the incomplete line.
+  /// The number of bytes in the incomplete line.
   var unfinished: Int { partial.count }
 
   /// Processes the next bytes.

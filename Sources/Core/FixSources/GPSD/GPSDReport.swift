@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import JSON
 
-/// The members of an object of gpsd's JSON protocol (gpsd_json(5)) that are used here. A missing member, or one of
-/// another type, is nil.
+/// The members of an object of gpsd's JSON protocol (gpsd_json(5)) that are used here. A missing member, or one of the
+/// wrong type, is nil.
 struct GPSDReport {
   /// The `class` member. Classes without positions are `other`.
   enum Kind: String {

@@ -175,7 +175,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     return [.line(.close)] + supervise(.ended(why), at: now)
   }
 
-  /// Prepares the message for the case that no report comes, as specific as possible.
+  /// Prepares the message for the case that no report arrives; it is as specific as possible.
   private mutating func updateProblem() {
     if announced == nil {
       supervisor.silent = PortSupervisor.Problem(

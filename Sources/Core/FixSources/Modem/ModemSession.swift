@@ -14,7 +14,7 @@ package struct ModemSession: Sendable {
   /// Events on the bus.
   package enum Input: Equatable, Sendable {
     case start
-    /// There is a connection.
+    /// The connection is established.
     case opened
     /// The connection failed; the text has the cause and the remedy.
     case openFailed(String)
@@ -107,7 +107,7 @@ package struct ModemSession: Sendable {
   /// The modem that is read.
   private var modem: Modem?
   private var switchedOn: Enabled?
-  /// A change was signalled since the last list, which was requested at `listedAt`.
+  /// Whether a change was signalled since the last list, which was requested at `listedAt`.
   private var hasUnlistedChange = false
   private var listedAt: BootInstant?
   private var sentences = ModemSentences()

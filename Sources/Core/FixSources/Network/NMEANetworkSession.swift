@@ -436,7 +436,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     if isDatagram { senders[index].decoder.endDatagram() }
     let sentences = Int(clamping: senders[index].decoder.counters.sentences &- before)
     lines.observe(senders.reduce(gone) { $0 + $1.decoder.counters })
-    // Ends the silence. A group with active senders does not need to be rejoined.
+    // If silence had closed the port of the supervisor, it is open again. A group with active senders does not need to
+    // be rejoined.
     if isServer { _ = supervise(.appeared, at: now) }
     if sentences > 0 { senders[index].lastSentence = now }
     _ = supervise(.received(sentences: sentences), at: now)
