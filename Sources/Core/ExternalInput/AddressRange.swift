@@ -4,7 +4,7 @@
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   /// Its first address.
   package let first: IPAddress
-  /// The prefix length of 128 bits; at least 96 for an IPv4 range.
+  /// The prefix length, out of 128 bits; at least 96 for an IPv4 range.
   private let bits: Int
 
   /// - Parameter bits: the prefix length as written, 0...32 or 0...128.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text of another party, such as a server, a helper program, gpsd or a file, made safe for the journal: one short line
-/// without control characters, and without anything that could be a secret.
+/// Text from another party, such as a server, a helper program, gpsd or a file, made safe for the journal: one short
+/// line without control characters, and without anything that could be a secret.
 ///
 /// A party that receives a secret may quote it in an error message. External text is only added to messages as this
 /// type, and ``Sentence`` tracks where.
@@ -28,11 +28,11 @@ package struct ExternalText: Equatable, Sendable, CustomStringConvertible {
         break
       }
       guard let shown = ExternalText.visible(scalar) else { continue }
-      // At most two combining marks per letter; hundreds of them would cover the lines around it.
+      // At most two combining marks per letter; hundreds of them would cover the lines around them.
       marks = scalar.properties.generalCategory == .nonspacingMark ? marks + 1 : 0
       if marks <= 2 { examined.append(shown) }
     }
-    // A truncated secret does not look like one.
+    // The last word may be a secret that was cut off, which would not be recognized.
     if isCut, let space = examined.lastIndex(of: " ") { examined.removeLast(examined.count - space) }
     // Truncated after masking, for the same reason.
     let masked = SecretMask.masked(examined, except: names)

@@ -34,11 +34,11 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether it is an IPv4 address.
   package var isV4: Bool { high == 0 && low >> 32 == 0xFFFF }
-  /// A loopback address.
+  /// Whether it is a loopback address.
   package var isLoopback: Bool { isV4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
-  /// A link-local address (RFC 3927, RFC 4291).
+  /// Whether it is a link-local address (RFC 3927, RFC 4291).
   package var isLinkLocal: Bool { isV4 ? low >> 16 & 0xFFFF == 0xA9FE : high >> 54 == 0x3FA }
-  /// A multicast address.
+  /// Whether it is a multicast address.
   package var isMulticast: Bool { isV4 ? low >> 28 & 0xF == 0xE : high >> 56 == 0xFF }
 
   package var description: String {
@@ -49,7 +49,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     let groups: [UInt64] = [high, low].flatMap { half in
       [half >> 48, half >> 32, half >> 16, half].map { (part: UInt64) -> UInt64 in part & 0xFFFF }
     }
-    // The longest run of zeros, the first of equal ones, is compressed (RFC 5952).
+    // The longest run of zeros, or the first of several of that length, is compressed (RFC 5952).
     var (start, length) = (0, 0)
     for index in groups.indices where groups[index] == 0 {
       let run = groups[index...].prefix { $0 == 0 }.count
@@ -99,7 +99,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     self.init(high: groups[..<4].reduce(0) { $0 << 16 | $1 }, low: groups[4...].reduce(0) { $0 << 16 | $1 })
   }
 
-  /// Four decimal numbers; one with a leading zero could be octal, and is invalid.
+  /// Four decimal numbers. A number with a leading zero could be octal, and is invalid.
   private static func dotted(_ text: Substring) -> UInt32? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }

@@ -2,9 +2,9 @@
 
 /// Suggests a name for a misspelled one.
 package enum NearestName {
-  /// The candidate with the smallest edit distance to `name`, if the distance is at most a third of the letters, or two
-  /// for a name of four letters or more with the same first letter, or one name is a prefix of the other. If several
-  /// candidates have the smallest distance, the first one.
+  /// The candidate with the smallest edit distance to `name`; if there are several, the first. The distance must be at
+  /// most a third of the letters, or one if that is more, or two for a name of four letters or more with the same first
+  /// letter. If one name is a prefix of the other, with three letters or more, their distance counts as one.
   package static func find(_ name: String, among candidates: [String]) -> String? {
     let written = Array(name.lowercased().unicodeScalars.prefix(64))
     var best: (name: String, edits: Int)?

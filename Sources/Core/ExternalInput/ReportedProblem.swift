@@ -9,7 +9,7 @@ package protocol ReportedProblem {
 }
 
 extension ReportedProblem {
-  /// Both in one line.
+  /// Both on one line.
   package var withAdvice: Sentence { advice.map { "\(sentence); \($0)" } ?? sentence }
 }
 

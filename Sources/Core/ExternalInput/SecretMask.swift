@@ -2,17 +2,18 @@
 
 /// Masks everything in a text that could be a secret: a token, a key, a password, whole or in pieces.
 ///
-/// It knows no formats. Words are sequences of letters and digits. A word is *random* if it does not look like a
-/// natural word: unusual letter pairs, digits among letters, or capitals within it. That matches base64, base32 and
-/// hexadecimal in any case. Masked are
+/// It does not know any formats. Words are sequences of letters and digits. A word is *random* if it does not look like
+/// a natural word: unusual letter pairs, digits among letters, or capitals within it. That matches base64, base32 and
+/// hexadecimal in any case. These are masked:
 ///
-/// - random words of 8 characters and more, any word of 25 and more without a capital in it, and 16 digits and more;
-/// - three or more random words, of 12 characters together, with at most one other word between two of them: a secret
-///   in pieces;
+/// - random words of 8 characters or more, other words of 25 or more in which no capital follows a lower-case letter,
+///   and numbers of 16 digits or more;
+/// - three or more random words, of 12 characters or more together, with at most two other words between two of them,
+///   of which at most one has more than 3 characters: a secret in pieces;
 /// - the word after `Bearer` and `Basic`, and values assigned to a name such as `password`.
 ///
-/// The names that the settings give to provider and vehicle are not secrets, even if they look like one (VINs, UUIDs):
-/// they are the first thing that a reader compares. Other names that look like a key are masked by mistake. A
+/// The names that the settings give to provider and vehicle are not secrets, even if they look like secrets (VINs,
+/// UUIDs): they are the first thing that a reader compares. Other names that look like a key are masked by mistake. A
 /// passphrase of natural words is masked only if a name such as `password` precedes it.
 enum SecretMask {
   private static let replacement = "<redacted>".unicodeScalars
@@ -31,7 +32,7 @@ enum SecretMask {
     var isMasked: Bool
   }
 
-  /// - Parameter names: what stays readable where it is a whole word, or whole words.
+  /// - Parameter names: names that remain readable where they occur as whole words.
   static func masked(_ text: [Unicode.Scalar], except names: [String] = []) -> [Unicode.Scalar] {
     let shown = names.flatMap { occurrences(of: Array($0.unicodeScalars), in: text) }
     // A secret whose pieces have such a name between them is masked as if the name were not there.
@@ -41,7 +42,7 @@ enum SecretMask {
     return replaced(text, words)
   }
 
-  /// Where a name stands between characters that are part of no word.
+  /// Where a name occurs between characters that are not part of a word.
   private static func occurrences(of name: [Unicode.Scalar], in text: [Unicode.Scalar]) -> [Range<Int>] {
     guard !name.isEmpty, name.count <= text.count else { return [] }
     func isBoundary(_ index: Int) -> Bool { !text.indices.contains(index) || !isWordCharacter(text[index]) }
@@ -88,7 +89,7 @@ enum SecretMask {
     var count = 0
     // Letters since the last capital after a lower-case letter, and whether there is one.
     var (hump, hasHumps) = (0, false)
-    // Digits in a row, and whether the previous letter follows one.
+    // Digits in a row, and whether the previous letter follows a digit.
     var (digits, followsDigit) = (0, false)
     func endHump() {
       if hasHumps, hump < 3 { count += 1 }
@@ -152,7 +153,7 @@ enum SecretMask {
     }
     let gaps = words.indices.map { $0 == 0 ? 0 : gap(before: $0) }
     maskRuns(&words, gaps)
-    // A neighbour of a secret with digits is most likely the rest of it.
+    // A word with digits next to a secret is most likely the rest of it.
     func extend(_ index: Int, beside other: Int) {
       let gap = gaps[max(index, other)]
       let word = text[words[index].range]

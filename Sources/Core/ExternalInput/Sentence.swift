@@ -58,7 +58,8 @@ extension Sentence: ExpressibleByStringInterpolation {
       sentence.ownText += "…"
     }
 
-    /// External text that every local user may read, because its author has no secret of this box.
+    /// External text that every local user may read: the token provider's host name, or Google's reason for a
+    /// rejection, whose author knows no secret of this box except the token, which is masked.
     package mutating func appendInterpolation(forEveryone external: ExternalText) {
       sentence += Sentence(own: external.description)
     }

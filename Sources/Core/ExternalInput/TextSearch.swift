@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The search of the standard library would add its module of regular expressions to the program, a tenth of it.
+// Searching with the standard library would add its module of regular expressions, which is a tenth of the program.
 extension StringProtocol {
   /// Whether the text occurs in this one, byte by byte.
   ///

@@ -2,16 +2,16 @@
 import Positioning
 import Timekeeping
 
-/// Predicts when the next fix of a receiver can be read, so that its line is read once for each fix, and need not be
+/// Predicts when a receiver's next fix can be read, so that its line is read once for each fix and does not need to be
 /// watched.
 ///
-/// Receivers send a burst for each fix, a period of their own clock apart. The first prediction is a period after a fix
-/// was complete; each next one is a period after the one before, a little earlier each time: a read that comes too
-/// early shows when the fix is complete, and the next one is that much later. About one read in sixteen is too early.
-/// Each sixteenth prediction begins with a read that must be too early, so that bursts which come earlier than before
-/// are noticed. Receivers whose bursts do not come on a grid are watched.
+/// Receivers send a burst for each fix, one period of their own clock apart. The first prediction is one period after a
+/// fix was complete. Each later prediction is one period after the previous one, and a little earlier each time. If a
+/// read comes too early, it shows when the fix is complete, and the next prediction is later accordingly. About one
+/// read in sixteen is too early. Every sixteenth prediction begins with a read that must be too early, so that bursts
+/// that come earlier than before are noticed. Receivers whose bursts are irregular are watched.
 struct BurstForecast: Sendable {
-  /// The number of fixes a period apart before the first prediction.
+  /// The number of fixes one period apart that are needed before the first prediction.
   private static let minimumRequired = 5
   private static let maximumRequired = 320
   /// A shorter period is not worth a prediction. A longer one would delay a fix too much when the receiver's rate
@@ -20,14 +20,14 @@ struct BurstForecast: Sendable {
   /// The assumed lateness before the first measurement.
   private static let initialLateness = Duration.milliseconds(12)
   private static let minimumLateness = Duration.milliseconds(4)
-  /// With bursts that are later than this on average, predictions would cost more than a few milliseconds.
+  /// If bursts are later than this on average, predictions would delay fixes by more than a few milliseconds.
   private static let maximumLateness = Duration.milliseconds(20)
   /// A single burst that is later than this says nothing about the next one.
   private static let outlier = Duration.milliseconds(40)
-  /// The first prediction needs fixes that come a period apart, more or less than this.
+  /// The maximum deviation from one period between the fixes before the first prediction.
   private static let maximumDeviation = Duration.milliseconds(20)
   private static let maximumMisses = 3
-  /// How often a read that must be too early comes before the predicted one, and by how much.
+  /// A read that must be too early comes once in this many predictions, and this long before the predicted time.
   private static let predictionsPerCheck = 16
   private static let advance = Duration.milliseconds(50)
   private static let millisecondsPerDay: Int64 = 86_400_000
@@ -36,24 +36,24 @@ struct BurstForecast: Sendable {
   private var last: (time: Int64, at: BootInstant)?
   /// Milliseconds between the last two fixes.
   private var period: Int64 = 0
-  /// How many fixes in a row were a period apart, and how many have to be.
+  /// How many fixes in a row were one period apart, and how many are required.
   private var regular = 0
   private var required = minimumRequired
-  /// The smoothed time by which a fix comes after a read that was too early.
+  /// The smoothed delay between a read that was too early and the completion of the fix.
   private var lateness = initialLateness
   /// The predicted time of the next fix.
   private var expected: BootInstant?
-  /// The read then came too early.
+  /// Whether the read at the predicted time came too early.
   private(set) var isMissed = false
   private var misses = 0
   /// Predictions until the next check.
   private var untilCheck = predictionsPerCheck
-  /// The next read must be too early.
+  /// Whether the next read must be too early.
   private var isCheck = false
 
   /// A fix was read.
   ///
-  /// - Parameter complete: when its last byte had come, as far as that is known; otherwise the time of the read.
+  /// - Parameter complete: when its last byte arrived, if that is known; otherwise the time of the read.
   /// - Returns: when to read the next one; nil if that cannot be predicted.
   mutating func found(_ fix: Fix, complete: BootInstant) -> BootInstant? {
     guard let time = fix.millisecondsOfDay else {
@@ -95,7 +95,7 @@ struct BurstForecast: Sendable {
 
   /// The predicted read found no fix.
   ///
-  /// - Returns: when to read again, if that read had to be too early; nil: as for a receiver without a prediction.
+  /// - Returns: when to read again, if that read was meant to be too early; otherwise nil, as without a prediction.
   mutating func missed() -> BootInstant? {
     guard isCheck else {
       isMissed = expected != nil
@@ -114,14 +114,15 @@ struct BurstForecast: Sendable {
 
   private init(required: Int) { self.required = required }
 
-  /// Whether a fix was complete a period after the one before.
+  /// Whether a fix was complete about one period after the previous one.
   private func isOnGrid(after last: BootInstant, _ complete: BootInstant) -> Bool {
     let interval: Duration = complete - last
     let deviation = interval - .milliseconds(period)
     return max(deviation, .zero - deviation) <= Self.maximumDeviation
   }
 
-  /// Where on the grid of the predictions this fix should have been read; nil if there is no such grid.
+  /// When this fix should have been read, from which the next prediction is computed; nil if the bursts are not regular
+  /// enough.
   private mutating func target(_ expected: BootInstant, _ complete: BootInstant) -> BootInstant? {
     guard isMissed else {
       misses = 0

@@ -5,7 +5,7 @@ package import Timekeeping
 
 /// Counters of the sentences of one source, valid and damaged, over the lifetimes of its decoders.
 package struct LineStatistics: Equatable, Sendable {
-  /// The kind of line, which determines what to check if they are damaged.
+  /// The kind of line, which determines what to check if sentences are damaged.
   package enum Kind: Equatable, Sendable {
     case serial
     case network
@@ -13,16 +13,16 @@ package struct LineStatistics: Equatable, Sendable {
 
   /// A sender in the network.
   package struct Sender: Equatable, Sendable {
-    /// Without the port.
+    /// The address, without the port.
     package var address: IPAddress
-    /// Whether the fixes are from it.
+    /// Whether its fixes are used.
     package var isUsed: Bool
-    /// When it is used at the earliest, because its fixes are too far from the last position; nil if they are not.
+    /// The earliest time at which it is used, if its fixes are too far from the last position; otherwise nil.
     package var heldUntil: BootInstant?
 
     /// - Parameters:
-    ///   - isUsed: whether the fixes are from it.
-    ///   - heldUntil: when it is used at the earliest; nil if its fixes are not too far from the last position.
+    ///   - isUsed: whether its fixes are used.
+    ///   - heldUntil: the earliest time at which it is used; nil if its fixes are not too far from the last position.
     package init(_ address: IPAddress, isUsed: Bool, heldUntil: BootInstant? = nil) {
       self.address = address
       self.isUsed = isUsed
@@ -34,25 +34,26 @@ package struct LineStatistics: Equatable, Sendable {
   package enum RefusalReason: String, Sendable, CaseIterable {
     /// Its address is not in `source.allow`.
     case notAllowed
-    /// As many senders as can be read have a place, and each of them sends.
+    /// The maximum number of senders is reached, and all of them are sending.
     case noRoom
-    /// Another port of its address gives fixes.
+    /// Another port of its address reports fixes.
     case portInUse
   }
 
   /// A sender whose data was not read.
   package struct Refused: Equatable, Sendable {
-    /// Without the port.
+    /// The address, without the port.
     package var address: IPAddress
     /// Why it was refused.
     package var reason: RefusalReason
-    /// Connections or datagrams.
+    /// The number of connections or datagrams.
     package var count: UInt64
     /// The arrival of the last one.
     package var last: BootInstant
   }
 
-  /// The share of wrong checksums is computed over at least this number of lines, and at most twice as many.
+  /// Once there are enough lines, the share of wrong checksums is computed over at least this number of lines, and at
+  /// most twice as many.
   package static let window: UInt64 = 500
   /// A larger share of wrong checksums, 0 to 1, is reported.
   package static let maximumWrongShare = 0.02
@@ -68,9 +69,9 @@ package struct LineStatistics: Equatable, Sendable {
   package private(set) var refused: [Refused] = []
   /// The number of refused connections and datagrams of all senders.
   package private(set) var refusals: UInt64 = 0
-  /// Since the source was created.
+  /// The counters since the source was created.
   package private(set) var counters = NMEADecoder.Counters()
-  /// Of previous decoders.
+  /// The counters of previous decoders.
   private var before = NMEADecoder.Counters()
   /// The start of the previous window.
   private var older = Checkpoint()
@@ -117,7 +118,7 @@ package struct LineStatistics: Equatable, Sendable {
   }
 
   /// The damage and its possible cause, as in `4 % of lines have wrong checksums: cable or baud rate`; nil if there is
-  /// little.
+  /// little damage.
   package var problem: String? {
     guard let wrongShare, wrongShare > LineStatistics.maximumWrongShare else { return nil }
     let cause = kind == .serial ? "cable or baud rate" : "the sender's receiver or its cable"

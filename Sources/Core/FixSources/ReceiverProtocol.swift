@@ -39,10 +39,10 @@ package enum ReceiverProtocol: CaseIterable, Sendable {
   }
 }
 
-/// Recognizes the protocol of a receiver that sends no NMEA sentence. At a wrong baud rate, noise contains some given
-/// bytes by chance, so a protocol is recognized by its second message.
+/// Recognizes the protocol of a receiver that sends no NMEA sentence. At a wrong baud rate, noise can contain the bytes
+/// of a message by chance, so a protocol is recognized only by its second message.
 package struct ReceiverProtocolDetector: Sendable {
-  /// Longest line of TAIP, or of a modem, that is kept.
+  /// Maximum stored length of a line of TAIP or of a modem.
   private static let maximumLineLength = 128
   private static let modemLines = ["OK", "ERROR", "RING", "RDY", "NO CARRIER"]
 
@@ -55,7 +55,7 @@ package struct ReceiverProtocolDetector: Sendable {
   ]
   /// The last eight bytes, the newest lowest.
   private var recent: UInt64 = 0
-  /// Bytes until the message of RTCM ends; nil outside of one.
+  /// Bytes until the end of the RTCM message; nil outside a message.
   private var untilEnd: Int?
   /// Whether a message of RTCM has just ended: the next one begins here.
   private var isAfterMessage = false
@@ -72,7 +72,7 @@ package struct ReceiverProtocolDetector: Sendable {
 
   private mutating func read(_ byte: UInt8) {
     recent = recent << 8 | UInt64(byte)
-    // Then class, number, and a length below 2048: two bytes alone are soon in any noise.
+    // Class, ID and a length below 2048 must follow: noise soon contains any two bytes by chance.
     if recent >> 32 & 0xFFFF == 0xB562, byte < 8, ReceiverProtocolDetector.classes.contains(recent >> 24 & 0xFF) {
       note(.ubx)
     }
@@ -105,7 +105,7 @@ package struct ReceiverProtocolDetector: Sendable {
 
   private mutating func readLine(_ byte: UInt8) {
     guard byte != UInt8(ascii: "\r"), byte != UInt8(ascii: "\n") else {
-      // Noise is no whole line with one of these words, so one is enough.
+      // A whole line of noise is hardly ever one of these words, so one line is enough.
       if isAfterLine, isModemWord { found = .at } else if isModemLine { note(.at) }
       line.removeAll(keepingCapacity: true)
       isAfterLine = true

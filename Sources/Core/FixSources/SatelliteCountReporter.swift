@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// Decides when to report the number of satellites in view: when it has changed, and only without a fix, which has its
-/// own count.
+/// Decides when to report the number of satellites in view: when it has changed, and only while there is no fix,
+/// because a fix has its own count.
 struct SatelliteCountReporter: Equatable, Sendable {
-  /// Without a fix for this long there is none.
+  /// A receiver that has reported no fix for this long is without a fix.
   private static let fixLifetime = Duration.seconds(10)
 
   private var reported: Int?

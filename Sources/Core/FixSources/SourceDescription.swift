@@ -5,9 +5,9 @@ package import Timekeeping
 
 /// A kind of source with its settings, as far as its session needs them.
 package enum SourceDescription: Sendable {
-  /// A serial port; without a baud rate it is found out.
+  /// A serial port; if the baud rate is nil, it is detected.
   case serial(device: String, baud: Int?)
-  /// A gpsd; nil: any of its devices.
+  /// A gpsd; if the device is nil, any of its devices.
   case gpsd(address: String, device: String?)
   /// NMEA 0183 over the network, from these addresses.
   case network(name: String, NMEANetworkSession.Transport, allow: [AddressRange])
@@ -15,14 +15,14 @@ package enum SourceDescription: Sendable {
   case modem(ModemSelection)
   /// A simulated drive; a time before the build date means that the clock is not set.
   indirect case drive(name: String, RouteSimulator, buildDate: Timestamp)
-  /// A recording: at its own speed times `pace`; 0: as fast as its fixes are handled.
+  /// A recording, played at its own speed times `pace`; 0 means as fast as its fixes are handled.
   case recording(name: String, pace: Double, shiftsTimes: Bool)
 
   /// The session of such a source.
   ///
   /// - Parameters:
-  ///   - silenceTimeout: how long it may give no fix.
-  ///   - seed: of the jitter of its waits.
+  ///   - silenceTimeout: how long the source may report no fix.
+  ///   - seed: for the jitter of its waits.
   package func session(silenceTimeout: Duration, seed: UInt64) -> any SourceSession {
     switch self {
     case .serial(let device, let baud):

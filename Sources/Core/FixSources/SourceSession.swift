@@ -2,7 +2,7 @@
 package import ExternalInput
 package import Timekeeping
 
-/// A source of fixes, as a value: it decides when its line is opened, read and opened again, and reports.
+/// A source of fixes, as a value: it decides when its line is opened, read and reopened, and what is reported.
 ///
 /// A line is what a source reads: a serial port, a socket, the message bus or a recording. All sessions
 /// share these inputs and effects; each uses the ones that its kind of source needs.
@@ -18,14 +18,14 @@ package protocol SourceSession: Sendable {
 
   /// Handles an input, and returns the effects in order.
   mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect]
-  /// Processes data of the line, in chunks of any size, except for datagrams.
+  /// Processes data of the line, in chunks of any size; a datagram must be whole.
   mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect]
   /// A sender has connected.
   ///
   /// - Returns: nil if its connection must be closed unread.
   mutating func admit(_ address: IPAddress, at now: BootInstant) -> NMEANetworkSession.Admission?
-  /// The last fix was handled: the next one is due, if this waits for it. It is reported at the deadline and not here,
-  /// so that a recording whose fixes are all rejected causes no recursion.
+  /// The last fix was handled: the next one is due, if the source waits for this. It is reported at the deadline and
+  /// not here, so that a recording whose fixes are all rejected causes no recursion.
   mutating func readyForNextFix(at now: BootInstant)
 }
 
@@ -34,7 +34,8 @@ extension SourceSession {
   package var isPausable: Bool { false }
   package var lastRequest: ModemRequest? { nil }
 
-  /// `nextDeadline`. Read as a property, a session whose type is not known would be copied first.
+  /// Returns `nextDeadline`. If the property were read instead, a session whose concrete type is not known would be
+  /// copied first.
   package mutating func deadlineInPlace() -> BootInstant? { nextDeadline }
 
   package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
@@ -48,7 +49,7 @@ extension SourceSession {
 
 /// What happens to a source and on its line.
 package enum SourceInput: Equatable, Sendable {
-  /// Begins to open the line. Once.
+  /// Begins to open the line; sent once.
   case start
   /// `nextDeadline` has passed.
   case deadline
@@ -56,7 +57,7 @@ package enum SourceInput: Equatable, Sendable {
   case opened(isTerminal: Bool = false)
   /// Opening failed; the text has the cause and the remedy.
   case openFailed(String)
-  /// The line was closed: unplugged, by the other side, or failed.
+  /// The line was closed: it was unplugged, it failed, or the other side closed it.
   case ended(String)
   /// The device file may have appeared.
   case appeared
@@ -64,7 +65,8 @@ package enum SourceInput: Equatable, Sendable {
   case speedRefused
   /// `read` is done: the data was passed to `receive`.
   case drained
-  /// Whether fixes are needed; initially they are. Otherwise a pausable session reads the line only to empty it.
+  /// Whether fixes are needed, as they are initially. While they are not, a pausable session reads the line only to
+  /// empty it.
   case needed(Bool)
   /// The connection of the sender with this ID was closed.
   case left(Int)
@@ -98,24 +100,25 @@ package enum LineOperation: Equatable, Sendable {
   case close
   /// Do not watch the line until `read` or `watch`. A line that was just opened is watched.
   case pause
-  /// Pass on all available data at once; `drained` follows. Of a recording the next data, in a later iteration of the
-  /// loop, or `endOfInput` or `ended`.
+  /// Pass on all available data at once; `drained` follows. For a recording: pass on the next data in a later iteration
+  /// of the loop; at its end `endOfInput` follows instead, and after an error `ended`.
   case read
   /// Watch the line and pass on data when it arrives.
   case watch
-  /// Pass on data only once this many bytes have come, or the line ends. A line that was just opened passes on each.
+  /// Pass on data only once this many bytes have arrived, or the line has ended. A line that was just opened passes on
+  /// every byte.
   case awaitBytes(Int)
   /// Send these bytes.
   case send([UInt8])
-  /// Join the group again: its interface may have been replaced.
+  /// Rejoin the multicast group: its interface may have been replaced.
   case rejoin
   /// A request to ModemManager; `modem` follows with its response.
   case modem(ModemRequest)
-  /// Close it for good, after this request.
+  /// Close the line for good, after this request.
   case end(after: ModemRequest?)
 }
 
-/// A session that needs elapsed time, and no civil time.
+/// A session that needs only elapsed time, not civil time.
 package protocol ElapsedTimeSession: SourceSession {
   /// Handles an input as `SourceSession.handle` does, at an instant of elapsed time.
   mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect]

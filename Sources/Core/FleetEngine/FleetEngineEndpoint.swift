@@ -16,7 +16,7 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   /// The URL of updates, without the query.
   package let url: String
 
-  /// The maximum size of a response. With the field mask it contains the vehicle's name at most.
+  /// The maximum size of a response. With the field mask, it contains at most the vehicle's name.
   private static let maximumResponseSize = 65_536
 
   /// - Parameters:
@@ -37,7 +37,7 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
     url = self.origin + vehicle.path
   }
 
-  /// Whether updates to both are of the same vehicle.
+  /// Whether both endpoints update the same vehicle.
   package func isSameVehicle(as other: FleetEngineEndpoint) -> Bool { url == other.url }
 
   /// The request for an update.
@@ -50,7 +50,7 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
     return request("?updateMask=" + message.mask, message.body, form, token: token)
   }
 
-  /// Whether the vehicle's state follows the driver's duty: its service has one, and no other program sets it.
+  /// Whether the vehicle's state follows the driver's duty: its service has states, and no other program sets them.
   package var followsDuty: Bool { reportsState && vehicle.service.hasState }
 
   /// The request that sets the vehicle's state to OFFLINE, without a position. Nil if the state does not follow the
@@ -61,10 +61,10 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   }
 
   /// An update with an empty mask, which changes nothing. Fleet Engine rejects it with INVALID_ARGUMENT ("update_mask
-  /// cannot be empty"); that it validates the token first is known of Google's APIs in general, not of this one.
+  /// cannot be empty"); that it validates the token first is known of Google's APIs in general, but not of this one.
   package func dryRun(token: Secret) -> HTTPRequest { request("", Array("{}".utf8), .plain, token: token) }
 
-  /// Requests the vehicle without a token: the form of the rejection shows whether it is Fleet Engine that answers.
+  /// Requests the vehicle without a token: the form of the rejection shows whether Fleet Engine answers.
   package var probe: HTTPRequest {
     HTTPRequest(method: .get, url: url, headers: [.init("Accept", .plain("application/json"))], deadline: deadline)
   }

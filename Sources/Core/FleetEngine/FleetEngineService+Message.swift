@@ -7,9 +7,9 @@ extension FleetEngineService.Message {
   /// whose fields have the same names; only the fields that this program sends.
   ///
   /// - Parameters:
-  ///   - update: nil: without a position.
+  ///   - update: the positions; nil for a message without a position.
   ///   - form: whether fields with their default value are written.
-  ///   - state: of a vehicle of on-demand trips; nil: unchanged.
+  ///   - state: the new state of a vehicle of on-demand trips; nil leaves it unchanged.
   init(_ update: PositionUpdate?, in field: PositionField, _ form: UpdateForm, state: VehicleState? = nil) {
     var fields: [String] = []
     var writer = JSONWriter(capacity: 320 + 300 * (update?.past.count ?? 0))
@@ -48,7 +48,7 @@ extension JSONWriter {
   fileprivate mutating func write(
     _ location: VehicleLocation, in field: PositionField, _ form: UpdateForm, timeSinceUpdate: Int? = nil
   ) {
-    // In the order in which the compressed text is the smallest (`PositionCode`).
+    // The fields are in the order in which the compressed text is the smallest (`PositionCode`).
     openObject()
     // Proto field 2: whole degrees; 359.7 rounds to 360, which is north.
     if let heading = location.heading.flatMap({ Int(exactly: $0.rounded()) }) {
@@ -97,8 +97,8 @@ extension JSONWriter {
     number(value, decimals: decimals)
   }
 
-  /// `google.type.LatLng`: six decimals of a degree are 0.1 m. Zeros are written, although protobuf's JSON allows to
-  /// omit them.
+  /// `google.type.LatLng`: six decimals of a degree are 0.1 m. Zeros are written, although protobuf's JSON allows
+  /// omitting them.
   private mutating func place(_ name: String, _ coordinate: Coordinate) {
     key(name)
     openObject()

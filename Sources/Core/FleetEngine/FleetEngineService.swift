@@ -24,8 +24,8 @@ package struct FleetEngineService: Sendable {
   package let role: String
   /// The scope of a token for a vehicle with this ID.
   let scope: @Sendable (_ vehicleID: String) -> AuthorizationContext.Scope
-  /// Encodes an update with these location fields, in this form, and with this state if vehicles have one; nil: it is
-  /// not set.
+  /// Encodes an update with these location fields, in this form, and with this state if vehicles have one; a nil state
+  /// is not set.
   let message: @Sendable (PositionUpdate, PositionField, UpdateForm, VehicleState?) -> Message
   /// The message that sets OFFLINE, without a position. Nil if vehicles have no state.
   var offline: Message?
@@ -47,7 +47,7 @@ extension FleetEngineService: Hashable {
 
 /// The location fields that carry the position.
 package enum PositionField: String, Sendable, CaseIterable {
-  /// `supplementalLocation` and its siblings: Google's guide for senders other than its SDK.
+  /// `supplementalLocation` and its siblings: what Google's guide requires of senders other than its SDK.
   case supplemental
   /// `location`, `updateTime`, `locationSensor: GPS`.
   case location

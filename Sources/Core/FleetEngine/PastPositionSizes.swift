@@ -2,12 +2,13 @@
 import Positioning
 import Timekeeping
 
-/// Upper bounds of the bytes that past positions add to a body, by their optional values: measured once with the
-/// longest possible numbers, because encoding a backlog only to measure it would double the work of a request.
+/// Upper bounds of the bytes that past positions add to a body, depending on which optional values they have. They are
+/// measured once, with the longest possible numbers, because encoding a backlog only to measure it would double the
+/// work of a request.
 package struct PastPositionSizes: Equatable, Sendable {
   /// An optional value of a position.
   private struct Field: Sendable {
-    /// Sets it to its longest number.
+    /// Sets the value to its longest number.
     let fill: @Sendable (inout VehicleLocation) -> Void
     let isSet: @Sendable (VehicleLocation) -> Bool
   }

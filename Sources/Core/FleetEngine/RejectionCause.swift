@@ -54,7 +54,8 @@ package enum RejectionCause: String, Sendable, CaseIterable {
     }
   }
 
-  /// From google.rpc.ErrorInfo if there is one, otherwise from the text of the response; nil if neither is conclusive.
+  /// Determines the cause from google.rpc.ErrorInfo if there is one, otherwise from the text of the response; nil if
+  /// neither is conclusive.
   ///
   /// The reasons in upper case are those of Google's `error_reason.proto` and of its service proxy (whose texts about
   /// signatures are Envoy's, in jwt_verify_lib's `status.cc`); a front end that only answers "invalid authentication

@@ -51,7 +51,7 @@ extension UpdateFailure.Category {
   /// Whether the past positions in a failed request may be the cause.
   package enum PastPositions: Sendable {
     case notSuspect
-    /// The request may have been too large for the network: the next one has fewer.
+    /// The request may have been too large for the network: the next request has fewer past positions.
     case tooMany
     /// The token may not permit past positions.
     case notPermitted
@@ -66,8 +66,8 @@ extension UpdateFailure.Category {
       // Retries are cheap.
       Row(backoff: .seconds(1, cap: 10), isNetworkFailure: true, isTransient: true, pastPositions: .tooMany)
     case .unavailable:
-      // Already the first wait is long: a fleet that retries within a second or two triples the load of a server in
-      // trouble.
+      // Even the first wait is long: a fleet that retries within a second or two triples the load of a server that is
+      // overloaded.
       Row(backoff: .seconds(15, cap: 30), isTransient: true)
     case .notFleetEngine:
       Row(backoff: .seconds(5, cap: 300), isFromOtherServer: true)

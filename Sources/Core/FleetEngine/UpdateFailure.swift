@@ -12,7 +12,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   package var httpStatus: Int?
   /// `error.status` of google.rpc.Status, as in `PERMISSION_DENIED`.
   package var status: String?
-  /// Without secrets.
+  /// What happened, without secrets.
   package private(set) var sentence: Sentence
   /// The sentence's text, including what the server wrote.
   package var message: String { sentence.text }
@@ -20,16 +20,17 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   package var retryAfter: Duration?
   /// Why the token was rejected, if it was and the response says why.
   package var cause: RejectionCause?
-  /// What is wrong with the rejected token, as far as its contents show; nil if nothing is, or none was rejected.
+  /// What is wrong with the rejected token, as far as its contents show; nil if nothing is wrong, or no token was
+  /// rejected.
   package private(set) var tokenProblem: TokenInspection.Problem?
   /// Why there was no response; nil if there was one.
   package var transport: TransportFailure.Kind?
 
-  /// Whether the same request on another connection will most likely be accepted: the server did not process it, or its
+  /// Whether the same request on another connection will most likely be accepted: the server did not process it, or the
   /// connection was closed without a response.
   package var isWorthResending: Bool { transport == .unprocessed || transport == .unanswered }
 
-  /// Whether only the request failed, as when the server reset its stream: the connection is open.
+  /// Whether only the request failed, as when the server reset its stream: the connection remains open.
   package var isConnectionOpen = false
 
   /// Whether the request was never sent: there was no connection.
@@ -42,9 +43,9 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
     }
   }
 
-  /// Whether the request may still reach the server, or be processed there: there was no response, and it is not
-  /// certain that it was never sent, or that the server refused it (GOAWAY, REFUSED_STREAM). A connection that was
-  /// closed without a response makes nothing certain.
+  /// Whether the request may still reach the server, or be processed there: there was no response, and it is certain
+  /// neither that the request was never sent nor that the server refused it (GOAWAY, REFUSED_STREAM). A connection that
+  /// was closed without a response proves neither.
   package var mayArrive: Bool { httpStatus == nil && !isUnsent && transport != .unprocessed }
 
   /// The service of the request.
@@ -75,10 +76,10 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
   /// The backoff before the next attempt.
   package var backoff: Backoff.Bounds { rejectsToken ? UpdateFailure.tokenBackoff : category.row.backoff }
 
-  /// The backoff after several failures in a row that left the connection open: one may be due to this connection, and
-  /// is retried soon on another; from the second on, the server may be shedding load.
+  /// The backoff after several failures in a row that left the connection open: a single failure may be due to this
+  /// connection, and the request is retried soon on another; from the second on, the server may be shedding load.
   ///
-  /// - Parameter count: of these failures, this one included.
+  /// - Parameter count: the number of these failures, including this one.
   package func backoff(afterResets count: Int) -> Backoff.Bounds {
     count > 1 && category.row.isNetworkFailure ? Category.unavailable.row.backoff : backoff
   }
@@ -97,8 +98,8 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
     return failure
   }
 
-  /// By the token itself, the cause, or else the category. An expired certificate is in the category of one that
-  /// is not trusted, but may be due to this machine's clock.
+  /// What to do, according to the token itself, the cause, or else the category. An expired certificate is in the
+  /// category of untrusted ones, but may be due to this machine's clock.
   package var advice: String? {
     if transport == .certificateExpired { return UpdateFailure.advice(for: .certificateExpired) }
     return tokenProblem?.advice ?? cause?.advice(for: service, vehicle) ?? category.advice(for: service, vehicle)
@@ -128,7 +129,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
         : UpdateFailure.roleAdvice(service, vehicle))
   }
 
-  /// If the vehicle, the project or the role may be wrong.
+  /// What to do if the vehicle, the project or the role may be wrong.
   static func roleAdvice(_ service: FleetEngineService, _ vehicle: FleetEngineVehicle?) -> String {
     "check vehicle.provider_id\(vehicle.named(\.providerID)), vehicle.vehicle_id\(vehicle.named(\.vehicleID)) and the "
       + "service account's role (\(service.role))"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The form of an update's request, which decides how many bytes it costs. Both mean the same to Fleet Engine.
+/// The form of an update's request, which decides how many bytes it costs. Both forms mean the same to Fleet Engine.
 package enum UpdateForm: String, Sendable {
   /// Every field is written, the body is not compressed, and the response has the vehicle's name.
   case plain
@@ -16,7 +16,7 @@ package enum UpdateForm: String, Sendable {
     }
   }
 
-  /// What follows the update mask in the query: Google's APIs indent their responses unless they are told not to.
+  /// What follows the update mask in the query: Google's APIs indent their responses unless they are asked not to.
   var query: String {
     switch self {
     case .plain: ""
@@ -29,8 +29,8 @@ package enum UpdateForm: String, Sendable {
 }
 
 extension UpdateFailure {
-  /// Whether it says something about the request: the server may have received it, and answered neither about the token
-  /// (401) nor about its load (429, 503).
+  /// Whether the failure says something about the request: the server may have received it, and a response is neither
+  /// about the token (401) nor about the server's load (429, 503).
   package var isAboutRequest: Bool {
     switch httpStatus {
     case nil: mayArrive
@@ -39,10 +39,10 @@ extension UpdateFailure {
     }
   }
 
-  /// Whether the server may have rejected the compact form and would accept the plain one: it, or a gateway in front of
-  /// it, does not know the coding (400, 415, 501), the response's mask or its format (400, 406), or fails over one of
-  /// them (413, 500, 502); a firewall forbids it (403). A 403 as a web page is a captive portal's, and a server that
-  /// asks for a wait has another reason.
+  /// Whether the server may have rejected the compact form and would accept the plain one: the server, or a gateway in
+  /// front of it, may not know the coding (400, 415, 501), or the mask or the format of the response (400, 406), or may
+  /// fail because of one of them (413, 500, 502); or a firewall may forbid the compact form (403). A 403 with a web
+  /// page comes from a captive portal, and a server that asks for a wait has another reason.
   package var mayBeDueToForm: Bool {
     guard retryAfter == nil else { return false }
     return switch httpStatus {

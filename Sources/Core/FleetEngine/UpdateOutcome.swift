@@ -19,7 +19,7 @@ package enum UpdateOutcome: Equatable, Sendable {
 
   /// - Parameters:
   ///   - service: the service of the request.
-  ///   - names: those of the request's vehicle, which are shown if the server quotes them.
+  ///   - names: the names of the request's vehicle, which are shown if the server quotes them.
   package init(_ outcome: HTTPOutcome, from service: FleetEngineService, showing names: [String] = []) {
     switch outcome {
     case .failure(let failure): self = .failed(UpdateOutcome.failure(failure, service))
@@ -57,7 +57,8 @@ package enum UpdateOutcome: Equatable, Sendable {
   private static func read(
     _ response: HTTPResponse, _ service: FleetEngineService, _ names: [String]
   ) -> UpdateOutcome {
-    // Its content is not needed: it is a JSON object, so not a portal's page, and has no error.
+    // The content is not needed: the body is a JSON object, so it is not the page of a captive portal, and it has no
+    // error.
     if response.status == 200, JSONReader.object(response.body, hasMember: "error") == false { return .accepted }
     let json = try? JSONValue(parsing: response.body)
     if (200..<300).contains(response.status), json?.object?["error"] == nil {
@@ -78,8 +79,8 @@ package enum UpdateOutcome: Equatable, Sendable {
       if cause?.isClockError == true { category = .clockSkew }
     }
     let text = error?.value(at: "message")?.string.map { ExternalText(withoutFullStop($0), showing: names) }
-    // What Google writes of a token, a role or a name is what an operator needs, and has no position; what it writes of
-    // a request may quote one.
+    // What Google writes about a token, a role or a name is what an operator needs, and contains no position; what
+    // Google writes about a request may quote a position.
     let isForEveryone = status.map(known.contains) ?? false && (category.row.needsConfiguration || cause != nil)
     // A known code of google.rpc is safe to show; anything else is external text.
     let code: Sentence? = status.map { known.contains($0) ? Sentence(own: $0) : "\(ExternalText($0, limit: 64))" }
@@ -99,8 +100,8 @@ package enum UpdateOutcome: Equatable, Sendable {
         retryAfter: [asked, header].compactMap { $0 }.max(), cause: cause))
   }
 
-  /// By `error.status`, because 400, 409 and 500 are each shared by several codes. By the HTTP status only if there is
-  /// none, as in responses of front ends and proxies.
+  /// Determined by `error.status`, because 400, 409 and 500 are each shared by several codes; by the HTTP status only
+  /// if there is no `error.status`, as in responses of front ends and proxies.
   private static func category(status: String?, http: Int, isJSON: Bool) -> UpdateFailure.Category {
     switch status {
     case "UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "ABORTED", "INTERNAL", "UNKNOWN", "DATA_LOSS":

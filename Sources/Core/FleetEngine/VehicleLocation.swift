@@ -2,8 +2,8 @@
 package import Positioning
 package import Timekeeping
 
-/// An optional number in eight bytes instead of sixteen, which halves a position: a backlog holds 100,000 of them.
-/// Not-a-number is stored as nil.
+/// An optional number in eight bytes instead of sixteen, which halves a position: a backlog holds 100,000 of them. Nil
+/// is stored as not-a-number, so not-a-number is read as nil.
 @propertyWrapper package struct CompactOptional: Hashable, Sendable {
   private var number: Double
 
@@ -49,8 +49,8 @@ package struct VehicleLocation: Hashable, Sendable {
     self.time = time
   }
 
-  /// The smallest accuracy that is reported, in metres. RTK receivers suggest centimetres, for their antenna and in the
-  /// best case: the median error of one on a vehicle was 0.5 m (docs/filter.md).
+  /// The smallest accuracy that is reported, in metres. RTK receivers claim centimetres, which apply to their antenna
+  /// in the best case: the median error of an RTK receiver on a vehicle was 0.5 m (docs/filter.md).
   package static let minimumAccuracy = 0.5
 
   /// Ranges of valid measurements; they exclude infinity and not-a-number.

@@ -6,7 +6,7 @@ struct HPACKDecoder: Sendable {
   struct Field: Equatable, HPACKEntry {
     var name: String
     var value: String
-    /// Whether name and value are what a field of HTTP/2 may have (RFC 9113, section 8.2).
+    /// Whether name and value are allowed in a field of HTTP/2 (RFC 9113, section 8.2).
     var isValid: Bool
     /// Size of the name as received: invalid UTF-8 is repaired, but the original size counts (RFC 7541, section 4.1).
     var nameLength: Int
@@ -34,7 +34,7 @@ struct HPACKDecoder: Sendable {
       name: $0.name, value: $0.value, isValid: true, nameLength: $0.name.utf8.count, valueLength: $0.value.utf8.count)
   }
 
-  /// Decodes a complete block. Fields beyond `limit` bytes of header list (RFC 9113, section 6.5.2) are decoded and
+  /// Decodes a complete block. Fields beyond `limit` bytes of the header list (RFC 9113, section 6.5.2) are decoded and
   /// discarded.
   mutating func decode(_ block: [UInt8], limit: Int) throws(Failure) -> [Field] {
     var reader = Reader(rest: block[...])
@@ -94,8 +94,8 @@ struct HPACKDecoder: Sendable {
     isName(name) && isValue(value) && !HTTP2RequestHead.ofConnection.contains(text)
   }
 
-  /// RFC 9113, section 8.2.1: no control characters, blanks, upper case letters or bytes past ASCII; a colon at the
-  /// beginning only.
+  /// RFC 9113, section 8.2.1: no control characters, blanks, upper case letters or non-ASCII bytes; a colon only at the
+  /// beginning.
   private static func isName(_ name: [UInt8]) -> Bool {
     !name.isEmpty && name != [UInt8(ascii: ":")]
       && name.indices.allSatisfy { index in
@@ -114,7 +114,7 @@ struct HPACKDecoder: Sendable {
   private struct Reader {
     var rest: ArraySlice<UInt8>
 
-    /// An integer whose first byte has `prefix` bits of it (RFC 7541, section 5.1).
+    /// An integer that begins in the lowest `prefix` bits of the first byte (RFC 7541, section 5.1).
     mutating func number(prefix: Int) throws(Failure) -> Int {
       guard let first = rest.popFirst() else { throw .malformed }
       let limit = 1 << prefix - 1

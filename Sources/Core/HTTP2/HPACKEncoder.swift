@@ -5,8 +5,8 @@ struct HPACKField: Equatable, HPACKEntry {
   /// In lower case.
   var name: [UInt8]
   var value: [UInt8]
-  /// Whether later requests will most likely have it with the same value, so that it deserves a table entry even if
-  /// others are evicted.
+  /// Whether later requests will most likely have this field with the same value, so that it deserves a table entry
+  /// even if other entries are evicted.
   var repeats = true
 
   init(_ name: String, _ value: String, repeats: Bool = true) {
@@ -25,12 +25,13 @@ struct HPACKField: Equatable, HPACKEntry {
 
 /// Encodes header blocks (RFC 7541) so that a field that is the same in each request costs one byte: every field is
 /// indexed, including the bearer token and `:path`, which most libraries send in full each time. docs/threat-model.md
-/// explains why that is safe here. It contains the token in the clear until `wipe`.
+/// explains why that is safe here. The encoder contains the token in the clear until `wipe`.
 struct HPACKEncoder: Sendable {
   private(set) var table = HPACKDynamicTable<HPACKField>()
-  /// The smallest size that the peer has requested since the last block, which must be signalled before the latest one.
+  /// The smallest size that the peer has requested since the last block, which must be signalled before the latest
+  /// size.
   private var minimumCapacity: Int?
-  /// The repeated fields do not all fit into the table, so nothing else gets an entry.
+  /// Whether the repeated fields do not all fit into the table, so that no other field gets an entry.
   private var isTableFull = false
   /// The number of added entries: an encoded block can be reused while this is unchanged.
   private(set) var additions = 0

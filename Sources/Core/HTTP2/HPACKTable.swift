@@ -21,7 +21,7 @@ enum HPACKStaticTable {
 
 /// An entry of a table.
 protocol HPACKEntry: Sendable {
-  /// Overwrites what must not stay in memory.
+  /// Overwrites what must not remain in memory.
   mutating func wipe()
 }
 
@@ -46,13 +46,13 @@ struct HPACKDynamicTable<Entry: HPACKEntry>: Sendable {
     return entries[entries.count - 1 - index].entry
   }
 
-  /// The index of the newest entry for which this holds.
+  /// The index of the newest entry for which `holds` is true.
   func firstIndex(where holds: (Entry) -> Bool) -> Int? {
     for index in entries.indices.reversed() where holds(entries[index].entry) { return entries.count - 1 - index }
     return nil
   }
 
-  /// Adds an entry and evicts the oldest; one that is larger than the table leaves it empty.
+  /// Adds an entry, and evicts the oldest ones if necessary; an entry that is larger than the table leaves it empty.
   ///
   /// - Parameter length: size of its name and value in bytes.
   mutating func add(_ entry: Entry, length: Int) {

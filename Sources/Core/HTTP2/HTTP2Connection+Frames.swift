@@ -23,10 +23,10 @@ extension HTTP2Connection {
     }
   }
 
-  /// Whether a frame is for the current request; false for one that has ended, for which frames may still arrive.
+  /// Whether a frame is for the current request; false for a request that has ended, for which frames may still arrive.
   private func isCurrent(_ frame: HTTP2Frame) throws(HTTP2Failure) -> Bool {
     guard frame.stream != 0 else { throw .violation(.frameStream) }
-    // The server has opened none, because push is disabled, and client streams have ascending odd numbers.
+    // The server has opened no stream, because push is disabled, and client streams have ascending odd numbers.
     guard frame.stream & 1 == 1, frame.stream < nextStream else { throw .violation(.idleStream) }
     return stream?.id == frame.stream
   }
@@ -106,7 +106,7 @@ extension HTTP2Connection {
   }
 
   private mutating func receiveFieldBlock(_ block: PartialBlock, at now: BootInstant) throws(HTTP2Failure) {
-    // Always decoded, because it changes the tables of both ends (RFC 9113, section 4.3).
+    // The block is always decoded, because it changes the tables of both ends (RFC 9113, section 4.3).
     let fields: [HPACKDecoder.Field]
     do {
       fields = try decoder.decode(block.bytes, limit: HTTP2Connection.maximumHeaderList)
@@ -163,7 +163,7 @@ extension HTTP2Connection {
     switch setting {
     case .headerTableSize: encoder.setPeerCapacity(value)
     case .enablePush:
-      // Clients cannot be pushed to by clients (RFC 9113, section 6.5.2).
+      // A server must not enable push (RFC 9113, section 6.5.2).
       guard value == 0 else { throw .violation(.setting) }
     case .maxConcurrentStreams: peer.maxConcurrentStreams = value
     case .initialWindowSize:
@@ -200,7 +200,7 @@ extension HTTP2Connection {
     if let current = stream, current.id == 0 || current.id > last {
       stream = nil
       switch code {
-      // A new connection does not solve these.
+      // A new connection does not help with these.
       case .enhanceYourCalm, .inadequateSecurity, .http11Required: effects.append(.failed(.goAway(code)))
       default: effects.append(.failed(.unprocessed))
       }
@@ -225,7 +225,8 @@ extension HTTP2Connection {
       stream?.sendWindow += increment
     }
     sendBody()
-    // An update that allows more of the body is progress; one of a window that was not exhausted is none.
+    // An update that allows more of the body to be sent is progress; an update of a window that was not exhausted is
+    // not.
     if stream?.unsent.count == unsent { try countFrameWithoutProgress(at: now) }
   }
 }

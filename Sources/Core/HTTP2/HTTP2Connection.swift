@@ -31,7 +31,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     case answered(HTTPResponse)
     /// The current request has failed.
     case failed(HTTP2Failure)
-    /// Close the connection after what was written.
+    /// Close the connection after the data was written.
     case close
   }
 
@@ -69,9 +69,9 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   private struct EncodedHead {
     var head: HTTP2RequestHead
     var block: [UInt8]
-    /// Of the fields, as `SETTINGS_MAX_HEADER_LIST_SIZE` counts it.
+    /// The size of the fields, as `SETTINGS_MAX_HEADER_LIST_SIZE` counts it.
     var size: Int
-    /// `HPACKEncoder.additions` after it was encoded: the block is reused only while that is the same.
+    /// `HPACKEncoder.additions` after the block was encoded; the block is reused only while this is unchanged.
     var additions: Int
   }
 
@@ -91,9 +91,9 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   var encoder = HPACKEncoder()
   var decoder = HPACKDecoder()
   private var encodedHead: EncodedHead?
-  /// A previous request was answered.
+  /// Whether a previous request was answered.
   private var hasServed = false
-  /// No data was received since the request was sent.
+  /// Whether no data has been received since the request was sent.
   private var isUnanswered = false
   /// An incomplete frame.
   private var unread: [UInt8] = []
@@ -105,7 +105,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   private var flood = FloodLimit()
 
   /// - Parameters:
-  ///   - userAgent: of every request.
+  ///   - userAgent: the User-Agent of every request.
   ///   - idleTimeout: idle time after which the connection is not used again.
   package init(userAgent: String, idleTimeout: Duration) {
     self.userAgent = userAgent
@@ -158,7 +158,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     lastUse = now
     settingsDeadline = now + HTTP2Connection.settingsTimeout
     output += Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    // No HEADER_TABLE_SIZE: Google's front end has handled the default value wrongly.
+    // HEADER_TABLE_SIZE is not sent: Google's front end has mishandled the default value.
     let settings: [(HTTP2Setting, UInt32)] = [
       (.enablePush, 0), (.maxHeaderListSize, UInt32(HTTP2Connection.maximumHeaderList)),
     ]
@@ -208,8 +208,8 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     effects.append(.close)
   }
 
-  /// Overwrites the token in the header table: for its owner, before it drops a connection that may not have asked to
-  /// be closed. Nothing can be sent after that.
+  /// Overwrites the token in the header table. The owner calls this before it drops a connection that may not have
+  /// asked to be closed. Nothing can be sent after that.
   package mutating func wipe() {
     state = .closed
     encodedHead = nil
@@ -306,7 +306,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     hasServed = true
     lastUse = now
     flood = FloodLimit()
-    // A rejection need not wait for the whole request; an acceptance that did not is none.
+    // The server may reject a request before it has received all of it; an acceptance before that does not count.
     let isEarly = !answered.isSent && (200..<300).contains(answered.response.status)
     effects.append(isEarly ? .failed(.answeredEarly) : .answered(answered.response))
     // The server did not wait for the rest of the request: the stream must be reset.

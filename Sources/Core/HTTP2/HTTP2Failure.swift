@@ -47,7 +47,7 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
   case settingsMissing
   /// A frame longer than allowed (4.2).
   case frameTooLong
-  /// A frame of a fixed length has another one (6).
+  /// A frame of a fixed length has a different length (6).
   case frameLength
   /// A frame with an invalid stream: a connection frame on a stream, or the other way round (6).
   case frameStream
@@ -120,8 +120,8 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
   case reset(HTTP2ErrorCode?)
   /// The server closed the connection with this code before the response was complete.
   case goAway(HTTP2ErrorCode?)
-  /// A reused connection was closed before any data of the response. Usually it was dead when the request was sent; the
-  /// server may have received it all the same. The text is the library's.
+  /// A reused connection was closed before any data of the response. Usually the connection was already dead when the
+  /// request was sent; nevertheless, the server may have received the request. The text is the library's.
   case lost(String)
   /// The connection was closed before the response was complete. The text is the library's.
   case ended(String)

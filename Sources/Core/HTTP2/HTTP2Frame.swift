@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The type of a frame (RFC 9113, section 6). Others are ignored.
+/// The type of a frame (RFC 9113, section 6). Frames of other types are ignored.
 enum HTTP2FrameType: UInt8 {
   case data = 0
   case headers = 1
@@ -23,7 +23,7 @@ enum HTTP2Flag {
   static let priority: UInt8 = 0x20
 }
 
-/// A setting (RFC 9113, section 6.5.2). Others are ignored.
+/// A setting (RFC 9113, section 6.5.2). Other settings are ignored.
 enum HTTP2Setting: UInt16 {
   case headerTableSize = 1
   case enablePush = 2

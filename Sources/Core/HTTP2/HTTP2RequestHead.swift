@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPMessages
 
-/// A request without its body. Requests of one connection mostly have the same head, and then the same header block.
+/// A request without its body. Requests on one connection mostly have the same head, and therefore the same header
+/// block.
 struct HTTP2RequestHead: Equatable {
   var method: HTTPRequest.Method
   var address: WebAddress

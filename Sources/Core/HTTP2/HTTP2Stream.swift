@@ -10,7 +10,7 @@ struct HTTP2Stream {
   /// 0 until the server allows a stream.
   var id: UInt32 = 0
   let head: HTTP2RequestHead
-  /// The part of the body that was not sent yet.
+  /// The part of the body that has not been sent yet.
   var unsent: ArraySlice<UInt8>
   let deadline: BootInstant
   let maximumSize: Int
@@ -18,7 +18,7 @@ struct HTTP2Stream {
   var sendWindow = 0
   /// The number of bytes that the server may send.
   var receiveWindow = HTTP2Window.initial
-  /// Of the final response, not of an interim one.
+  /// The status of the final response, not of an interim one.
   private(set) var status: Int?
   private var headers: [(name: String, value: String)] = []
   private var length: Int?
@@ -34,7 +34,8 @@ struct HTTP2Stream {
   /// Whether the whole request has been sent.
   var isSent: Bool { id != 0 && unsent.isEmpty }
 
-  /// Takes from the body what the stream's window and `limit` allow; nil: nothing, or nothing is left.
+  /// Removes from the body what the stream's window and `limit` allow, and returns it; nil if they allow nothing, or
+  /// nothing is left.
   mutating func nextPiece(limit: Int) -> ArraySlice<UInt8>? {
     let count = min(unsent.count, limit, sendWindow)
     guard count > 0 else { return nil }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Limits what a peer sends without any use, such as PING: 200 of it at once, and then one each second.
+/// Limits the messages of a peer that serve no purpose, such as PING: 200 at once, and then one per second.
 package struct FloodLimit: Equatable, Sendable {
-  /// How many are allowed at once.
+  /// How many messages are allowed at once.
   package static let burst = 200
 
-  /// Each one moves this forward by a second from now, or from where it is if that is later.
+  /// Each message moves this forward by a second: from now, or from its current value if that is later.
   package private(set) var usedUntil: BootInstant
 
-  /// - Parameter usedUntil: that of an earlier value of the same peer.
+  /// - Parameter usedUntil: the value of an earlier limit for the same peer.
   package init(usedUntil: BootInstant = .boot) {
     self.usedUntil = usedUntil
   }
 
-  /// Counts one at `now`.
+  /// Counts a message at `now`.
   ///
   /// - Returns: false if there were too many.
   package mutating func allows(at now: BootInstant) -> Bool {

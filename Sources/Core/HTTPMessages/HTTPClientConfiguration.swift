@@ -16,7 +16,8 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   package var transport: HTTPTransport
   /// PEM file of the only trusted CAs; nil: those of the system.
   package var caFile: String?
-  /// URL of an HTTP proxy, as in `http://proxy.example.com:3128`; nil: direct, whatever the environment says.
+  /// URL of an HTTP proxy, as in `http://proxy.example.com:3128`; nil for a direct connection, whatever the environment
+  /// says.
   package var proxy: String?
   /// PEM file of the client certificate; needs `clientKey`.
   package var clientCertificate: String?
@@ -24,15 +25,15 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   package var clientKey: String?
   /// Allows `http://`. The caller must check that the address is a loopback address.
   package var allowsPlainHTTP = false
-  /// For name resolution, TCP and TLS together; limited by the request's deadline.
+  /// The timeout for name resolution, TCP and TLS together; limited by the request's deadline.
   package var connectTimeout: Duration = .seconds(10)
   /// Idle time before TCP keep-alive probes, whole seconds, 1 or more. Longer than the time between two heartbeats, so
   /// that a parked vehicle sends no probes: its next heartbeat detects a dead connection just as well.
   package var keepAliveIdle: Duration = .seconds(65)
-  /// Idle connections are not reused after this time: heartbeats come at least once a minute, so an older one has seen
-  /// an outage or a change. Whole seconds, 1 or more.
+  /// Idle connections are not reused after this time: heartbeats come at least once a minute, so a connection that has
+  /// been idle for longer has seen an outage or a change. Whole seconds, 1 or more.
   package var idleTimeout: Duration = .seconds(100)
-  /// How long sent data may stay unacknowledged before the kernel closes the connection (TCP_USER_TIMEOUT): a carrier
+  /// How long sent data may remain unacknowledged before the kernel closes the connection (TCP_USER_TIMEOUT): a carrier
   /// that has dropped the NAT mapping drops packets silently. Shorter than a request's usual deadline, so that the
   /// retry uses a new connection sooner; longer than the stalls of a cell handover.
   package var unacknowledgedTimeout: Duration = .seconds(10)

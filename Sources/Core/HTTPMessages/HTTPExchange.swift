@@ -9,7 +9,7 @@ package final class HTTPExchange {
     self.cancellation = cancellation
   }
 
-  /// Cancels the request; its completion handler is not called any more. No effect if it has ended.
+  /// Cancels the request; its completion handler is no longer called. No effect if it has ended.
   package func cancel() {
     let cancellation = cancellation
     self.cancellation = nil

@@ -48,7 +48,7 @@ package struct HTTPResponse: Equatable, Sendable {
     "a redirect\(redirect.map { " to \(ExternalText($0.host))" as Sentence } ?? "")"
   }
 
-  /// Whether a body begins as HTML does: a captive portal or a login page has sent it.
+  /// Whether a body begins as HTML does, as that of a captive portal or a login page.
   package static func isWebPage(_ body: [UInt8]) -> Bool { body.first { $0 > 32 } == UInt8(ascii: "<") }
 
   /// The value of the first header of that name, ignoring case.
@@ -76,9 +76,9 @@ package struct HTTPResponse: Equatable, Sendable {
 package struct TransportFailure: Error, Equatable, Sendable {
   /// The stage at which the request failed.
   package enum Kind: String, Sendable, CaseIterable {
-    /// No address for the name: name servers dead, or no such host.
+    /// No address for the name: the name servers do not answer, or there is no such host.
     case unresolved
-    /// No route, or the network went away.
+    /// No route, or the network was lost.
     case unreachable
     /// Connection refused: the machine can be reached, but the server is not running.
     case refused
@@ -88,12 +88,13 @@ package struct TransportFailure: Error, Equatable, Sendable {
     case broken
     /// The server did not process the request: the same request on another connection will most likely succeed.
     case unprocessed
-    /// A reused connection was closed without any data of the response. Usually it was dead, and the same request on
-    /// another connection will succeed; but the server may have received the request, and may process it later.
+    /// A reused connection was closed without any data of the response. Usually the connection was already dead, and
+    /// the same request on another connection will succeed; but the server may have received the request, and may
+    /// process it later.
     case unanswered
-    /// The server limits the rate before any response (HTTP/2 ENHANCE_YOUR_CALM).
+    /// The server limits the request rate, and gave no response (HTTP/2 ENHANCE_YOUR_CALM).
     case throttled
-    /// The certificate's issuer is unknown, or it is for another host, or revoked.
+    /// The certificate's issuer is unknown, or the certificate is for another host, or revoked.
     case certificateUntrusted
     /// The certificate is not valid yet: the clock of this machine may be behind.
     case certificateNotYetValid
@@ -105,7 +106,7 @@ package struct TransportFailure: Error, Equatable, Sendable {
     case tooLarge
     /// The response is not valid HTTP, or uses a feature that was not requested.
     case malformed
-    /// The server accepted the request (2xx) before it had received all of it, so it cannot have processed it.
+    /// The server accepted the request (2xx) before it had received all of it, so it cannot have processed the request.
     case answeredEarly
     /// The request could not be attempted: an invalid URL, an unreadable CA file, no memory.
     case local
@@ -136,7 +137,7 @@ package struct TransportFailure: Error, Equatable, Sendable {
   package var kind: Kind
   /// One line for the journal, without secrets: the library's message, with host and port.
   package var message: String
-  /// Whether only the request failed: the connection is open, and would carry the next one.
+  /// Whether only the request failed: the connection remains open, and can carry the next request.
   package var isConnectionOpen = false
 
   package init(_ kind: Kind, _ message: String, isConnectionOpen: Bool = false) {

@@ -52,11 +52,10 @@ package struct HTTPRequest: Equatable, Sendable {
   package var deadline: Duration
   /// The maximum size of the response in bytes; a larger one fails with `TransportFailure.Kind.tooLarge`.
   package var maximumResponseSize: Int
-  /// The time at which to verify the certificates of a new connection, instead of the machine's clock; nil: by the
-  /// clock.
+  /// The time at which to verify the certificates of a new connection; nil for the machine's clock.
   package var certificateTime: Timestamp?
-  /// Whether it is sent on a connection that has carried no other request. If none can be opened, the current
-  /// connection stays in use, and carries it.
+  /// Whether the request is sent on a connection that has carried no other request. If no new connection can be opened,
+  /// the request is sent on the current one, which remains in use.
   package var usesNewConnection = false
 
   package init(
@@ -73,7 +72,8 @@ package struct HTTPRequest: Equatable, Sendable {
 
   /// The request as it is sent: with the encoded body, and the header that names its coding.
   ///
-  /// - Parameter compress: returns the body in the format gzip; nil if that is not possible: then it is sent as it is.
+  /// - Parameter compress: returns the body in the format gzip; nil if that is not possible: then the body is sent as
+  ///   it is.
   package func encoded(by compress: ([UInt8]) -> [UInt8]?) -> HTTPRequest {
     guard contentCoding == .gzip else { return self }
     var request = self

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Timekeeping
 
-/// Decides which requests to a server are sent on a new connection, so that one bad connection of many does not keep a
-/// vehicle offline: behind a load balancer, one backend can fail while every other works.
+/// Decides which requests to a server are sent on a new connection, so that one bad connection does not keep a vehicle
+/// offline: behind a load balancer, one backend can fail while all others work.
 ///
-/// A connection is bad after a request that failed on it while it stayed open (a stream that the server reset, headers
-/// that it does not accept), or after two 5xx in a row. A server that is bad on every connection gets two new
-/// connections, and then one in five minutes, until it accepts a request.
+/// A connection is bad after a request that failed on it while it remained open (a stream that the server reset,
+/// headers that it does not accept), or after two 5xx in a row. If every connection to a server is bad, two new
+/// connections are made, and then one every five minutes, until the server accepts a request.
 package struct ReconnectPolicy: Equatable, Sendable {
   /// The number of 5xx in a row after which a connection is bad: a single one is often over at the next request.
   private static let serverErrors = 2
   /// The number of new connections without a minimum time between them.
   private static let burst = 2
-  /// The minimum time between later ones.
+  /// The minimum time between later new connections.
   package static let spacing = Duration.seconds(300)
 
   /// 5xx in a row on the current connection.
   private var errors = 0
-  /// The current connection is bad.
+  /// Whether the current connection is bad.
   private var isConnectionBad = false
   /// New connections since the server accepted a request, and the time of the last.
   private var count = 0
@@ -40,7 +40,7 @@ package struct ReconnectPolicy: Equatable, Sendable {
     }
   }
 
-  /// The server has accepted a request: the limit starts again.
+  /// The server has accepted a request: the limit is reset.
   package mutating func accepted() {
     self = ReconnectPolicy()
   }

@@ -3,7 +3,7 @@ import Timekeeping
 
 /// The header with which a server asks to delay the next request (RFC 9110, section 10.2.3).
 package enum RetryAfter {
-  /// The maximum wait that is honoured: no server must silence a vehicle for longer.
+  /// The maximum wait that is honoured: no server may silence a vehicle for longer.
   package static let cap = Duration.seconds(900)
 
   /// The requested wait, from zero to `cap`.

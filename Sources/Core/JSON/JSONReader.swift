@@ -56,7 +56,7 @@ package struct JSONReader {
     case key
     /// A key, or the end of the object that has just begun.
     case firstKey
-    /// A comma, or the end of what is open.
+    /// A comma, or the end of the innermost array or object.
     case separator
   }
 
@@ -92,7 +92,7 @@ package struct JSONReader {
 
   // MARK: - Tokens
 
-  /// The next token; after the document, `end`.
+  /// The next token; `end` after the document.
   mutating func token() throws(JSONError) -> Token {
     skipSpace()
     if depth == 0, expected == .separator {
@@ -253,7 +253,7 @@ package struct JSONReader {
   }
 
   /// Whether a text has more than ``maximumMarks`` combining marks in a row. Swift compares and hashes canonically
-  /// equivalent strings as equal, and sorts combining marks for that, in time quadratic in their number.
+  /// equivalent strings as equal, and sorts combining marks for this, in time quadratic in their number.
   package static func hasManyMarks(_ text: String) -> Bool {
     // The first combining mark is U+0300: no smaller first byte begins one.
     guard text.utf8.contains(where: { $0 >= 0xCC }) else { return false }
@@ -303,7 +303,7 @@ package struct JSONReader {
     case UInt8(ascii: "u"):
       let unit = try hexadecimal()
       if let scalar = Unicode.Scalar(unit) { return scalar }
-      // Half of a surrogate pair: the first half comes first.
+      // This is half of a surrogate pair, and must be the first half.
       guard unit < 0xDC00 else { throw malformed }
       try expect("\\u")
       let low = try hexadecimal()
@@ -333,7 +333,7 @@ package struct JSONReader {
   }
 
   /// One character beyond ASCII, in UTF-8 (RFC 3629, section 4): the second byte has a special range after some first
-  /// ones.
+  /// bytes.
   private mutating func skipCharacter(_ first: UInt8) throws(JSONError) {
     let (length, second): (Int, ClosedRange<UInt8>) =
       switch first {

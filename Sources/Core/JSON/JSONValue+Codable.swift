@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// For types whose JSON the compiler derives (`Codable`): keyed, unkeyed and single values, optional members and enums
-// with payloads. Superclasses are not supported: no type here has one.
+// Supports types whose JSON the compiler derives (`Codable`): keyed, unkeyed and single values, optional members and
+// enums with payloads. Superclasses are not supported: no type here has one.
 
 extension JSONValue {
-  /// - Throws: what the type throws; `EncodingError` for a number that JSON does not have.
+  /// - Throws: what the type throws; `EncodingError` for a number that JSON cannot represent.
   package init(encoding value: some Encodable) throws {
     let encoder = JSONValueEncoder(path: [])
     try encoder.encode(value)

@@ -4,7 +4,7 @@
 package enum JSONValue: Equatable, Sendable {
   case null
   case bool(Bool)
-  /// A number written as an integer that fits 64 bits, or another whole number below 2^53.
+  /// A number written as an integer that fits in 64 bits, or another whole number below 2^53.
   case integer(Int64)
   /// Any other number, to the nearest `Double`; finite.
   case number(Double)
@@ -12,12 +12,13 @@ package enum JSONValue: Equatable, Sendable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Parses one JSON document from an untrusted source, in one pass. Of several members with one name the first counts.
+  /// Parses one JSON document from an untrusted source, in one pass. If several members of an object have the same
+  /// name, the first counts.
   ///
   /// - Parameters:
   ///   - bytes: any input; the caller limits its size.
   ///   - maximumValues: the maximum number of values, including arrays and objects.
-  ///   - names: the members that are needed, of all objects; others are only skipped. Nil for all.
+  ///   - names: the names of the members that are needed, in all objects; other members are skipped. Nil for all.
   /// - Throws: `malformed` if it is not a JSON document (RFC 8259), or a number that is needed exceeds the range of
   ///   `Double`; `tooComplex` if it is nested too deep, or has too many values, or combining marks in what is needed.
   package init(
@@ -64,7 +65,8 @@ package enum JSONValue: Equatable, Sendable {
     }
   }
 
-  /// - Parameter number: finite. From 2^53 on it is the nearest to several integers, so it is none of them.
+  /// - Parameter number: finite. From 2^53 on, it is the nearest `Double` of several integers, so it is not stored as
+  ///   an integer.
   init(_ number: Double) {
     if number.magnitude < 0x1p53, let integer = Int64(exactly: number) {
       self = .integer(integer)
@@ -125,7 +127,7 @@ package enum JSONValue: Equatable, Sendable {
     return nil
   }
 
-  /// An integer, also from a string, because protobuf's JSON writes 64-bit integers as strings.
+  /// An integer; it may be written as a string, because protobuf's JSON writes 64-bit integers as strings.
   package var integer: Int64? {
     switch self {
     case .integer(let value): value

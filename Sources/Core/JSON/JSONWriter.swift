@@ -129,7 +129,7 @@ package struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: bracket))
   }
 
-  /// A comma, if there is a preceding value.
+  /// Appends a comma if a value precedes.
   private mutating func separate() {
     switch bytes.last {
     case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): break

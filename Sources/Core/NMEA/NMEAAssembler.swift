@@ -4,24 +4,25 @@ import Timekeeping
 
 /// Assembles sentences into epochs and epochs into fixes.
 ///
-/// An epoch ends with a sentence of another time, with the last of the sentences that the receiver sends (which is
-/// learnt, unless the ends are marked), with silence, with a sentence that is known to begin the next one, or with the
-/// input. One epoch never results in two fixes.
+/// An epoch ends with a sentence that has a different time, with the last of the sentences that the receiver sends for
+/// an epoch (which is learnt, unless the ends are marked), with silence, with a sentence that is known to begin the
+/// next epoch, or with the end of the input. One epoch never results in two fixes.
 struct NMEAAssembler {
   /// The initial silence after which an epoch ends. Receivers send an epoch in one burst.
   private static let minimumEpochTimeout = Duration.milliseconds(80)
   private static let maximumEpochTimeout = Duration.milliseconds(640)
-  /// How long a receiver's mode, in milliseconds, is valid for epochs without one: some send GSA or GGA with every
-  /// fifth epoch only.
+  /// How long a mode is valid for epochs without one, in milliseconds: some receivers send GSA or GGA only with every
+  /// fifth epoch.
   private static let modeLifetime: Int64 = 10_000
-  /// The same for the altitude: a vehicle changes it by a few metres in this time.
+  /// How long an altitude is valid for epochs without one, in milliseconds: a vehicle changes it by a few metres in
+  /// this time.
   private static let altitudeLifetime: Int64 = 5000
 
-  /// The bit of GST among the kinds with a time; the others are those of position reports.
+  /// The bit of GST among the kinds with a time; the other bits are those of position reports.
   private static let errorsKind: UInt8 = 1 << 7
 
   /// A sentence whose time is at most this much older, in milliseconds, was reordered in the network; a larger step
-  /// back is the receiver's clock.
+  /// back is a step of the receiver's clock.
   private static let maximumReordering: Int64 = 2000
   private static let millisecondsPerDay: Int64 = 86_400_000
 
@@ -66,10 +67,11 @@ struct NMEAAssembler {
     return lastSentence + epochTimeout
   }
 
-  /// A part of a sentence was received: on a slow line a whole one takes longer than the silence.
+  /// A part of a sentence was received: on a slow line, a whole sentence takes longer than the silence that ends an
+  /// epoch.
   mutating func partReceived(at now: BootInstant) {
     guard let lastSentence, now - lastSentence < epochTimeout else {
-      // It comes after a silence, which `noteActivity` hides.
+      // It comes after a silence, which `noteActivity` would otherwise hide.
       acceptsTrailing = false
       return
     }
@@ -139,7 +141,7 @@ struct NMEAAssembler {
     isAbandoned = false
   }
 
-  /// The date of a valid position: without one the receiver may guess.
+  /// Uses the date of a valid position only: without a valid position, the receiver may guess the date.
   private mutating func note(_ report: NMEASentence.PositionReport, at now: BootInstant) {
     guard report.validity == .valid, let date = report.date, let time = report.time else { return }
     calendar.note(date, timeOfDay: time, at: now)
@@ -155,8 +157,8 @@ struct NMEAAssembler {
     close(into: emit)
   }
 
-  /// Discards the open epoch, at once if the receiver's last sentence of an epoch is not known; otherwise unless the
-  /// epoch is completed, or another sentence with its time follows.
+  /// Discards the open epoch: at once if it is not known which sentence the receiver sends last in an epoch; otherwise
+  /// unless the epoch is completed, or another sentence with its time follows.
   mutating func discardUnlessContinued() {
     isAbandoned = !epoch.isEmpty
     if !cadence.isTrusted { close { _ in } }
@@ -166,7 +168,7 @@ struct NMEAAssembler {
     // The sentence was the last of its burst, not the first of the next.
     if let inferredStart, epoch.time == nil { order.contradict(inferredStart) }
     inferredStart = nil
-    // Sentences without a time may come before the one with it: they wait.
+    // Sentences without a time may come before the one with a time, so they are kept.
     if epoch.time != nil || epoch.hasPosition {
       close(into: emit)
       closedBySilence = true
@@ -176,7 +178,7 @@ struct NMEAAssembler {
 
   /// Continues or begins an epoch with a sentence without a time.
   ///
-  /// - Returns: false if that epoch has ended.
+  /// - Returns: false if the sentence's epoch has ended.
   private mutating func open(_ untimed: NMEAOrder.Untimed, into emit: (Fix) -> Void) -> Bool {
     if order.begins(untimed), !epoch.isEmpty || acceptsTrailing {
       close(into: emit)
@@ -188,7 +190,7 @@ struct NMEAAssembler {
     return true
   }
 
-  /// Makes the epoch of that time the open one, and ends the previous one if it is another.
+  /// Opens the epoch of this time, and ends the open epoch if it has a different time.
   ///
   /// - Returns: false if that epoch has ended.
   private mutating func open(_ time: Int64?, into emit: (Fix) -> Void) -> Bool {
@@ -212,7 +214,7 @@ struct NMEAAssembler {
     return true
   }
 
-  /// Whether a time of day is shortly before another, also across midnight.
+  /// Whether a time of day is shortly before another, even across midnight.
   private static func isOvertaken(_ time: Int64, by newest: Int64) -> Bool {
     let difference = newest - time
     return (1...maximumReordering).contains(difference < 0 ? difference + millisecondsPerDay : difference)
@@ -244,7 +246,7 @@ struct NMEAAssembler {
     return knownMode.mode
   }
 
-  /// The last altitude if it is recent. The open epoch's is remembered.
+  /// The last altitude if it is recent; nil if the open epoch has its own, which is stored.
   private mutating func altitude(at time: Int64?) -> (altitude: Double, separation: Double?)? {
     if let altitude = epoch.altitude {
       knownAltitude = time.map { (altitude, epoch.geoidSeparation, $0) }

@@ -4,9 +4,9 @@
 /// waiting for silence.
 ///
 /// A sequence of sentences is used after it was repeated three times and for two seconds, because many receivers send
-/// additional sentences once a second. After a sentence for an epoch that had ended, the sequence has to be repeated
-/// twice as long. On a disturbed line an epoch may lack its last sentences each time: one with a damaged line in it is
-/// no evidence of any sequence.
+/// additional sentences once a second. If a sentence arrives for an epoch that has ended, the sequence must be repeated
+/// twice as often and for twice as long. On a noisy line, the last sentences of every epoch may be missing: an epoch
+/// with a damaged line is not evidence of any sequence.
 struct NMEACadence {
   private var current: UInt64 = 0
   private var last: UInt64 = 0

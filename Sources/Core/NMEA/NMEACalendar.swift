@@ -2,8 +2,8 @@
 import Positioning
 import Timekeeping
 
-/// Adds dates to times of day. Only RMC and ZDA have a date; other times get the date that is nearest to the last one
-/// plus elapsed time.
+/// Adds dates to times of day. Only RMC and ZDA have a date; other times get the date that puts them nearest to the
+/// last known time plus the elapsed time.
 struct NMEACalendar {
   private var reference: Timestamp?
   private var received = BootInstant.boot
@@ -17,7 +17,8 @@ struct NMEACalendar {
     received = now
   }
 
-  /// The time with the date that puts it within half a day of the expected one, which it replaces.
+  /// The time with the date that puts it within half a day of the expected time. It becomes the reference for the next
+  /// one.
   mutating func time(ofDay time: Int64, at now: BootInstant) -> Fix.Time {
     guard let reference else { return .ofDay(milliseconds: time) }
     let expected = reference + (now - received)

@@ -2,7 +2,7 @@
 
 /// Counts the sentences of a receiver by address, for diagnosis only.
 package struct NMEACensus: Equatable, Sendable {
-  /// Bounds the memory for noise with valid checksums.
+  /// Limits the memory that noise with valid checksums can use.
   private static let maximumAddresses = 64
 
   /// Sentences with valid checksums by address, as in `GPRMC` or `PUBX`.

@@ -5,21 +5,22 @@ package import Timekeeping
 /// Decodes NMEA 0183 (versions 2.0 to 4.11) from a byte stream into fixes, one per epoch of the receiver.
 ///
 /// Every sentence needs a valid checksum. All talkers are accepted; most proprietary sentences are not. `NMEASentence`
-/// interprets the fields; an epoch with a void position has no fix. After the first epochs it does not allocate memory.
+/// interprets the fields; an epoch with a void position has no fix. After the first epochs, the decoder does not
+/// allocate memory.
 package struct NMEADecoder {
   /// Counters of the decoder.
   package struct Counters: Equatable, Sendable {
-    /// Sentences with a valid checksum, including all of the following except the next three.
+    /// Sentences with a valid checksum, including those that are unknown, unusable or late.
     package var sentences: UInt64 = 0
     /// Sentences with a wrong checksum.
     package var wrongChecksum: UInt64 = 0
-    /// Lines from `$` without a checksum: truncated, without checksum, or noise.
+    /// Lines that begin with `$` and have no complete checksum: truncated, sent without a checksum, or noise.
     package var unchecked: UInt64 = 0
-    /// Lines from `$` of more than 512 bytes.
+    /// Lines that begin with `$` and have more than 512 bytes.
     package var overlong: UInt64 = 0
-    /// Sentences of types that are not used, including proprietary ones.
+    /// Sentences of types that are not used for fixes: GSV, most proprietary sentences, and others.
     package var unknown: UInt64 = 0
-    /// Sentences with an invalid time or position in spite of the checksum.
+    /// Sentences with an invalid time or position in spite of a valid checksum.
     package var unusable: UInt64 = 0
     /// Sentences received after the end of their epoch.
     package var late: UInt64 = 0
@@ -31,9 +32,9 @@ package struct NMEADecoder {
     package init() {}
   }
 
-  /// Since initialization.
+  /// Counters since initialization.
   package private(set) var counters = Counters()
-  /// The number of bytes that the last `decode` read after the sentence that completed its last fix.
+  /// How many bytes followed the sentence that completed the last fix, in the same call of `decode`.
   package private(set) var bytesAfterFix = 0
   /// Counts the sentences by address; nil: they are not counted.
   package var census: NMEACensus?
@@ -44,10 +45,10 @@ package struct NMEADecoder {
   private var isLineStart = false
   /// Maximum number of GSV talkers; more than there are constellations.
   private static let maximumSystems = 16
-  /// A constellation that is missing from the reports (GSV) for longer does not count. Receivers report all of them
-  /// every 1 to 5 s, so this is at least three cycles.
+  /// A constellation that is missing from the reports (GSV) for longer than this does not count. Receivers report all
+  /// of them every 1 to 5 s, so this is at least three cycles.
   package static let maximumSkyAge = Duration.seconds(15)
-  /// The last report of each talker and type, and its arrival. A dictionary of so few costs more.
+  /// The last report of each talker and type, and its arrival. A dictionary would cost more for so few entries.
   private var inView: [(address: UInt64, count: Int, at: BootInstant)] = []
 
   /// Satellites in view of all constellations, used or not, as of the last report (GSV): the sum over the
@@ -55,10 +56,11 @@ package struct NMEADecoder {
   package var satellitesInView: Int? { inView.isEmpty ? nil : inView.reduce(0) { $0 + $1.count } }
 
   /// - Parameters:
-  ///   - isDatagrams: whether the sentences come in datagrams. These may be reordered: a sentence whose time is up to
-  ///     two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a line.
-  ///   - hasMarkedEnds: whether `finish` follows each epoch: then none ends earlier because it has all sentences of
-  ///     the previous ones.
+  ///   - isDatagrams: whether the sentences come in datagrams. Datagrams may be reordered: a sentence whose time is up
+  ///     to two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a
+  ///     line.
+  ///   - hasMarkedEnds: whether `finish` follows each epoch: then no epoch ends earlier just because it has all the
+  ///     sentences of the previous epochs.
   package init(isDatagrams: Bool = false, hasMarkedEnds: Bool = false) {
     assembler = NMEAAssembler(isReordered: isDatagrams, hasMarkedEnds: hasMarkedEnds)
     isLineStart = isDatagrams
@@ -134,7 +136,7 @@ package struct NMEADecoder {
   /// Whether a sentence is incomplete.
   package var isInSentence: Bool { framing.isHolding }
 
-  /// The line was active until now, though nothing was read.
+  /// The line was active until now, although nothing was read.
   package mutating func noteActivity(at now: BootInstant) { assembler.noteActivity(at: now) }
 
   /// Ends the open epoch if its deadline has passed.
@@ -145,8 +147,8 @@ package struct NMEADecoder {
     }
   }
 
-  /// Discards the open epoch, at once if the receiver's last sentence of an epoch is not known; otherwise unless the
-  /// epoch is completed, or another sentence with its time follows.
+  /// Discards the open epoch: at once if it is not known which sentence the receiver sends last in an epoch; otherwise
+  /// unless the epoch is completed, or another sentence with its time follows.
   package mutating func discardUnlessContinued() { assembler.discardUnlessContinued() }
 
   /// A datagram has ended, and an incomplete sentence with it; the next byte begins a line.
@@ -195,8 +197,8 @@ package struct NMEADecoder {
     return max(next, 0)
   }
 
-  /// A line had no checksum before this byte. It was damaged, unless it ended there: some receivers send lines without
-  /// one.
+  /// A line had no complete checksum before this byte. It was damaged, unless it ended here: some receivers send lines
+  /// without a checksum.
   private mutating func noteUnchecked(endingWith byte: UInt8) {
     counters.unchecked += 1
     if byte != UInt8(ascii: "\r"), byte != UInt8(ascii: "\n") { assembler.noteDamage() }
@@ -207,7 +209,7 @@ package struct NMEADecoder {
     if let index = inView.firstIndex(where: { $0.address == address }) {
       inView[index] = (address, count, now)
     } else if inView.count < NMEADecoder.maximumSystems {
-      // A sender could make up all talkers of two letters.
+      // Otherwise a sender could fill the memory with invented talkers.
       inView.append((address, count, now))
     }
   }

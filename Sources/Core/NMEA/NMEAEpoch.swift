@@ -5,7 +5,7 @@ import Positioning
 struct NMEAEpoch {
   /// Milliseconds since midnight UTC; nil before a sentence with a time.
   private(set) var time: Int64?
-  /// Whether there was no sentence.
+  /// Whether the epoch has no sentence yet.
   private(set) var isEmpty = true
   private var validKinds: UInt8 = 0
   private var voidKinds: UInt8 = 0
@@ -14,7 +14,7 @@ struct NMEAEpoch {
   private var letteredQuality: Fix.Quality?
   /// Metres above mean sea level.
   private(set) var altitude: Double?
-  /// Metres of the geoid above the ellipsoid.
+  /// Height of the geoid above the ellipsoid, in metres.
   private(set) var geoidSeparation: Double?
   private var satellites: Int?
   private var listedSatellites = 0
@@ -83,13 +83,14 @@ struct NMEAEpoch {
     (validKinds | voidKinds) & kind.rawValue != 0
   }
 
-  /// Whether there is a valid position. A sentence with a void position takes precedence, unless another one of its
-  /// kind is valid, as when each constellation has its own GGA.
+  /// Whether there is a valid position. A sentence with a void position takes precedence, unless another sentence of
+  /// its kind is valid, as when each constellation has its own GGA.
   var hasPosition: Bool {
     position != nil && voidKinds & ~validKinds == 0
   }
 
-  /// The mode: GSA's, or what the altitude and the number of satellites imply; nil without an altitude.
+  /// The mode of GSA, or else what the altitude and the number of satellites imply; nil if there is neither a mode nor
+  /// an altitude.
   var mode: Fix.Mode? {
     if let statedMode { return statedMode }
     guard altitude != nil else { return nil }
@@ -122,13 +123,13 @@ struct NMEAEpoch {
     return fix
   }
 
-  /// Some receivers write 0 in GGA beside a full GSA.
+  /// Some receivers write 0 in GGA although GSA lists satellites.
   private var satelliteCount: Int? {
     if let satellites, satellites > 0 { return satellites }
     return listedSatellites > 0 ? listedSatellites : satellites
   }
 
-  /// GGA's number is more specific; but simulation and dead reckoning count from either.
+  /// The number in GGA is more specific than the letter, but simulation and dead reckoning are accepted from either.
   private var quality: Fix.Quality {
     if let letteredQuality, letteredQuality == .simulated || letteredQuality == .estimated { return letteredQuality }
     return numberedQuality ?? letteredQuality ?? .gnss

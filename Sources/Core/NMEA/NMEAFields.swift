@@ -51,7 +51,8 @@ package struct NMEAFields {
     return decimal.scale == 0 && decimal.mantissa >= 0 ? Int(decimal.mantissa) : nil
   }
 
-  /// hhmmss.sss as milliseconds since midnight, truncated to the millisecond. A leap second counts past its minute.
+  /// hhmmss.sss as milliseconds since midnight, truncated to the millisecond. A leap second counts as the first second
+  /// of the next minute.
   package mutating func timeOfDay(in line: Span<UInt8>) -> Int64? {
     let start = position
     guard let decimal = decimal(in: line) else {
@@ -124,8 +125,8 @@ package struct NMEAFields {
     var value: Double { Double(mantissa) / Double(unit) }
   }
 
-  /// Digits with at most one point and one sign. Of more than 15 digits the decimals are skipped; an integer part of
-  /// that length is invalid.
+  /// Digits with at most one point and one sign. Decimals after the 15th digit are ignored; an integer part of more
+  /// than 15 digits is invalid.
   private mutating func decimal(in line: Span<UInt8>) -> Decimal? {
     var mantissa: Int64 = 0
     var digits = 0

@@ -64,7 +64,7 @@ package struct NMEAFraming {
 
   /// Returns the buffered bytes, completed from the new input up to the end of the line or the maximum length.
   ///
-  /// - Parameter scratch: receives them; return it with `returnBuffer`, so that its memory is reused.
+  /// - Parameter scratch: receives the bytes; give it back with `returnBuffer`, so that its memory is reused.
   /// - Returns: the number of bytes from earlier inputs.
   mutating func borrowBuffer(filledFrom bytes: Span<UInt8>, into scratch: inout [UInt8]) -> Int {
     let count = held.count

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Learns which sentences without a time a receiver sends before those with one, so that they begin the next epoch if
-/// there is no silence: SiRF sends GSA before RMC, and a recording has no silence.
+/// Learns which sentences without a time a receiver sends before those with a time, so that such sentences begin the
+/// next epoch even without a silence: SiRF receivers send GSA before RMC, and a recording has no silence.
 ///
-/// What is between two sentences of the same time is known: `GGA GSA RMC`, all of one epoch, shows that GSA comes
-/// before RMC; in `RMC GSA RMC`, with two times, GSA then belongs to the second. A kind that comes both before and
-/// after another is ambiguous.
+/// A sentence between two sentences with the same time belongs to their epoch: `GGA GSA RMC` with one time shows that
+/// GSA comes before RMC, so in `RMC GSA RMC` with two times, GSA belongs to the second. A kind that comes both before
+/// and after another is ambiguous.
 struct NMEAOrder {
   /// The kinds without a time.
   enum Untimed: Int {
@@ -19,7 +19,7 @@ struct NMEAOrder {
   private struct KindOrder {
     var successors: UInt8 = 0
     var predecessors: UInt8 = 0
-    /// How often it was between two sentences of the same time, and how often it has to be.
+    /// How often it was between two sentences with the same time, and how often this is required.
     var sightings = 0
     var requiredSightings = 2
     /// Kinds with a time before it in the open epoch; 0 if it was first, or not received yet.
@@ -31,7 +31,7 @@ struct NMEAOrder {
   private var kinds: UInt8 = 0
   private var isClosed = true
 
-  /// A sentence of the open epoch was received: the kinds of the last one no longer count.
+  /// A sentence of the open epoch was received: the kinds of the last epoch no longer count.
   mutating func begin() {
     guard isClosed else { return }
     kinds = 0
@@ -56,7 +56,8 @@ struct NMEAOrder {
     orders[untimed.rawValue].preceding = kinds
   }
 
-  /// Whether this kind begins the next epoch, after those received in this one or, if none is open, in the last one.
+  /// Whether a sentence of this kind begins the next epoch, after the kinds received in the open epoch or, if none is
+  /// open, in the last one.
   func begins(_ untimed: Untimed) -> Bool {
     let order = orders[untimed.rawValue]
     return order.sightings >= order.requiredSightings && kinds & order.successors & ~order.predecessors != 0

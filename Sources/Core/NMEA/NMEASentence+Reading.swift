@@ -58,7 +58,7 @@ extension NMEASentence {
   private static let vendorQuectel = UInt32(UInt8(ascii: "P")) << 8 | UInt32(UInt8(ascii: "Q"))
 
   /// Garmin: horizontal error, M, vertical error, M, spherical error, M. Garmin does not document the confidence. Nil
-  /// if there is none.
+  /// if the errors are missing.
   private static func pgrme(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
     var report = ErrorReport()
     report.horizontal = fields.number(in: line).flatMap(deviation)
@@ -81,7 +81,7 @@ extension NMEASentence {
   }
 
   /// Quectel: version, errors to the north, the east and downwards, in two and in three dimensions. Quectel does not
-  /// document the confidence. Nil if there is none.
+  /// document the confidence. Nil if the errors are missing.
   private static func pqtmepe(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
     var report = ErrorReport()
     fields.skip(3, in: line)
@@ -218,8 +218,8 @@ extension NMEASentence {
     return report
   }
 
-  /// Time, day, month, year, zone. Empty before the first fix: then it counts as unknown. Some senders write a year of
-  /// two digits.
+  /// Time, day, month, year, zone. The fields are empty before the first fix: then the sentence counts as unknown. Some
+  /// senders write a year of two digits.
   private static func zda(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> NMEASentence {
     let time = fields.timeOfDay(in: line)
     let day = fields.count(in: line)

@@ -2,7 +2,7 @@
 import Positioning
 package import Timekeeping
 
-/// The content of one sentence. Field numbers count from the one after the address.
+/// The content of one sentence. Field 1 is the one after the address.
 package enum NMEASentence {
   case position(PositionReport)
   case motion(MotionReport)
@@ -11,7 +11,7 @@ package enum NMEASentence {
   case date(CivilDate, timeOfDay: Int64)
   /// GSV: the satellites in view of its talker's constellation.
   case sky(inView: Int)
-  /// A type that is not used, or a proprietary sentence.
+  /// A type or a proprietary sentence that is not used.
   case unknown
   /// A known type with a valid checksum, but invalid content.
   case unusable
@@ -42,7 +42,7 @@ package enum NMEASentence {
     var quality: Fix.Quality?
     /// Metres above mean sea level.
     var altitude: Double?
-    /// Metres of the geoid above the ellipsoid.
+    /// Height of the geoid above the ellipsoid, in metres.
     var geoidSeparation: Double?
     var satellites: Int?
     var hdop: Double?
@@ -67,7 +67,8 @@ package enum NMEASentence {
     var vdop: Double?
   }
 
-  /// GST, and of the proprietary sentences PGRME, PUBX,00 and PQTMEPE: the receiver's accuracy, one sigma in metres.
+  /// The receiver's accuracy, one sigma in metres: from GST, or from the proprietary sentences PGRME, PUBX,00 and
+  /// PQTMEPE.
   package struct ErrorReport {
     /// Milliseconds since midnight UTC.
     package var time: Int64?

@@ -170,7 +170,7 @@ package struct NMEAWriter {
     number(Double(Int64((degrees * 100).rounded()) % 36_000) / 100, decimals: 2)
   }
 
-  /// Empty if it is not a valid measurement.
+  /// Writes nothing if the value is not a valid measurement.
   private mutating func number(_ value: Double?, decimals: Int) {
     guard let value, value.magnitude < 1e9 else { return }
     var unit: Int64 = 1

@@ -3,7 +3,7 @@ import Timekeeping
 
 /// The true position of the vehicle at each time of a drive, without receiver errors.
 struct Drive: Sendable {
-  /// How far an arc may pass the corner of a drawn line, and of a recorded one, in metres.
+  /// The maximum distance between an arc and its corner, for a drawn line and for a recorded one, in metres.
   private static let drawnCornerTolerance = 3.0
   private static let recordedCornerTolerance = 0.5
   /// Maximum distance of a waypoint from the route, in metres.
@@ -66,7 +66,7 @@ struct Drive: Sendable {
       speed: settings.speed ?? SimulationSettings.usualSpeed, acceleration: settings.acceleration,
       braking: settings.braking, lateral: settings.lateral)
     let marked = route.waypoints.filter { $0.dwell != nil }
-    // Each requires a search along the whole route.
+    // Each stop requires a search along the whole route.
     guard marked.count <= Drive.maximumStops else {
       throw SimulationError(
         .waypoint, "the route marks \(marked.count) stops; at most \(Drive.maximumStops) are expected")
@@ -77,7 +77,7 @@ struct Drive: Sendable {
       stops.append(SpeedProfile.Stop(distance: try Drive.distance(of: waypoint, path), dwell: dwell))
     }
     stops += try Drive.stops(settings.stops, route, path)
-    // Without a speed it stays at the start forever.
+    // Without a speed, the vehicle stays at the start forever.
     guard limits.speed > 0, path.length > 0 else {
       first = .planned(SpeedProfile())
       next = nil
@@ -91,13 +91,13 @@ struct Drive: Sendable {
     }
   }
 
-  /// Whether it stays in one place forever.
+  /// Whether the vehicle stays in one place forever.
   var isStanding: Bool { first.duration <= 0 }
 
-  /// Seconds; nil if it has no end.
+  /// The duration in seconds; nil if the drive has no end.
   var duration: Double? { next == nil && !isStanding ? first.duration : nil }
 
-  /// Nil if the drive has ended.
+  /// The state at a time; nil if the drive has ended.
   ///
   /// - Parameter time: seconds since the start, 0 or more.
   func state(at time: Double) -> State? {
@@ -161,7 +161,7 @@ struct Drive: Sendable {
   }
 
   private static func distance(of waypoint: Route.Waypoint, _ path: RoutePath) throws(SimulationError) -> Double {
-    // On a route without length it does not move anyway.
+    // On a route without length, the vehicle does not move anyway.
     guard let nearest = path.nearest(to: waypoint.coordinate) else { return 0 }
     guard nearest.offset <= maximumOffset else {
       throw SimulationError(

@@ -25,7 +25,7 @@ struct ReceiverNoise: Sendable {
   /// Correlated over `period` seconds; normally distributed with a standard deviation of 1.
   func drifting(_ stream: Stream, _ second: Int64, period: Int64) -> Double {
     let (index, rest) = second.quotientAndRemainder(dividingBy: period)
-    // Weights by sine and cosine: their squares add up to 1, so the deviation between the knots is the same.
+    // Weights by sine and cosine: their squares add up to 1, so the standard deviation is the same between the knots.
     let turn = Trigonometry.rotation(degrees: 90 * Double(rest) / Double(period))
     return white(stream, index) * turn.cosine + white(stream, index &+ 1) * turn.sine
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// The speed along a route by its recorded times.
+/// The speed along a route according to its recorded times.
 ///
 /// Between two points the distance is a monotone cubic (Fritsch and Carlson, 1980), so that the speed is continuous and
 /// a stop is a standstill.
@@ -10,7 +10,7 @@ struct RecordedSpeedProfile: Sendable {
   private static let standstillSpeed = 0.5
   /// Seconds.
   private static let minimumStopTime = 10.0
-  /// The speed before it stopped. Metres per second.
+  /// The assumed speed after such a stop, up to the next point. Metres per second.
   private static let departureSpeed = 1.5
   /// The speed from the end back to the start, which was not recorded. Metres per second.
   private static let returnSpeed = 10.0
@@ -26,7 +26,7 @@ struct RecordedSpeedProfile: Sendable {
 
   private var knots: [Knot]
 
-  /// Whether the first and the last point have a time, and the times increase. Points between them may have none.
+  /// Whether the first and the last point have a time, and the times are in order. Points between them may have none.
   static func hasUsableTimes(_ points: [Route.Point]) -> Bool {
     guard let begin = points.first?.time, let end = points.last?.time, begin < end else { return false }
     var latest = begin
@@ -64,7 +64,8 @@ struct RecordedSpeedProfile: Sendable {
           time: max(recorded, (knots.last?.time ?? 0) + way / RecordedSpeedProfile.returnSpeed), distance: last.distance
         ))
     } else if let last = knots.last, last.time < (end - begin).inSeconds {
-      // The last point was too near to the previous one and was dropped, but the vehicle was there until then.
+      // The last point was too near to the previous one and was dropped, but the vehicle stayed there until the time of
+      // the last point.
       knots.append(Knot(time: (end - begin).inSeconds, distance: last.distance))
     }
     knots = RecordedSpeedProfile.stationary(RecordedSpeedProfile.forward(knots))
@@ -84,7 +85,7 @@ struct RecordedSpeedProfile: Sendable {
     let span = end.time - start.time
     let part = min(max((time - start.time) / span, 0), 1)
     let rise = end.distance - start.distance
-    // The Hermite basis in a form without cancellation: the straight line, and its deviation.
+    // The Hermite basis in a form without cancellation: the straight line, and the deviation from it.
     let first = start.speed * span - rise
     let last = rise - end.speed * span
     let bend = part * (1 - part)
@@ -93,7 +94,7 @@ struct RecordedSpeedProfile: Sendable {
     return (min(max(distance, start.distance), end.distance), max(slope / span, 0))
   }
 
-  /// Merges knots of the same time.
+  /// Merges knots with the same time.
   private static func forward(_ knots: [Knot]) -> [Knot] {
     var merged: [Knot] = []
     for knot in knots {
@@ -106,7 +107,7 @@ struct RecordedSpeedProfile: Sendable {
     return merged
   }
 
-  /// Between two points that are near in space and far in time the vehicle stood at the first.
+  /// If two points are near each other but far apart in time, the vehicle is assumed to have stood at the first.
   private static func stationary(_ knots: [Knot]) -> [Knot] {
     var result: [Knot] = []
     for knot in knots {
@@ -121,7 +122,7 @@ struct RecordedSpeedProfile: Sendable {
     return result
   }
 
-  /// Everything after the stop is delayed.
+  /// Inserts a stop, which delays everything after it.
   private mutating func insert(_ stop: SpeedProfile.Stop) {
     guard stop.dwell > 0, let index = knots.lastIndex(where: { $0.distance <= stop.distance }) else { return }
     var time = knots[index].time
@@ -141,7 +142,7 @@ struct RecordedSpeedProfile: Sendable {
     let slopes = zip(knots, knots.dropFirst()).map { ($1.distance - $0.distance) / ($1.time - $0.time) }
     for index in knots.indices.dropFirst().dropLast() {
       let (before, after) = (slopes[index - 1], slopes[index])
-      // The harmonic mean is 0 if either is, and small enough for a monotone cubic.
+      // The harmonic mean is 0 if either slope is 0, and small enough for a monotone cubic.
       knots[index].speed = before > 0 && after > 0 ? 2 * before * after / (before + after) : 0
     }
     guard let first = slopes.first, let last = slopes.last else { return }

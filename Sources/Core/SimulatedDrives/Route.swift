@@ -34,7 +34,7 @@ package struct Route: Equatable, Sendable {
     }
   }
 
-  /// A named place beside the route, or a stop.
+  /// A named place near the route, or a stop.
   package struct Waypoint: Equatable, Sendable {
     package var name: String
     /// Degrees, WGS84.

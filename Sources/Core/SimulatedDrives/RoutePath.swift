@@ -7,11 +7,11 @@ import Timekeeping
 struct RoutePath: Sendable {
   /// Points nearer than this to the previous one are dropped: the noise of a receiver is larger. Metres.
   private static let nearest = 1.0
-  /// The maximum distance of an arc's start from its corner, at which the Earth is still flat. Metres.
+  /// The maximum distance of an arc's start from its corner, within which the Earth can be treated as flat. Metres.
   private static let maximumTangent = 150.0
   /// Smaller angles are not turns. Degrees.
   private static let minimumTurn = 0.05
-  /// With a smaller radius it is a turn on the spot. Metres.
+  /// A corner with a smaller radius is a turn on the spot. Metres.
   private static let minimumRadius = 0.05
 
   /// A point on the path.
@@ -38,7 +38,7 @@ struct RoutePath: Sendable {
     let shape: Shape
   }
 
-  /// Metres; one lap if it is closed.
+  /// Metres; one lap if the path is closed.
   private(set) var length = 0.0
   private(set) var pieces: [Piece] = []
   /// The vertices; a closed path has the first one again at the end.
@@ -47,12 +47,12 @@ struct RoutePath: Sendable {
   private(set) var departures: [Timestamp?] = []
   /// The distance along the path at which the vehicle is nearest to each vertex.
   private(set) var vertexDistances: [Double] = []
-  /// The distances at which it turns on the spot.
+  /// The distances at which the vehicle turns on the spot.
   private(set) var pivots: [Double] = []
 
   /// - Parameters:
-  ///   - closed: whether it leads from the last point straight back to the first.
-  ///   - shortcut: how far an arc may pass its corner, in metres.
+  ///   - closed: whether the path leads from the last point straight back to the first.
+  ///   - shortcut: the maximum distance between an arc and its corner, in metres.
   init(_ points: [Route.Point], closed: Bool, shortcut: Double) {
     for point in points {
       guard let last = vertices.indices.last else {
@@ -98,7 +98,7 @@ struct RoutePath: Sendable {
     switch piece.shape {
     case .straight(let end, let endHeading):
       let coordinate = piece.start.interpolated(to: end, fraction: piece.length > 0 ? along / piece.length : 0)
-      // Near the end the direction to it is dominated by rounding errors.
+      // Near the end of the piece, the direction to the end is dominated by rounding errors.
       let heading = piece.length - along < 1 ? endHeading : coordinate.heading(to: end) ?? endHeading
       pose = Pose(coordinate: coordinate, heading: heading)
     case .arc(let radius, let turn):
@@ -112,7 +112,8 @@ struct RoutePath: Sendable {
     return pose
   }
 
-  /// The distance along the path that is nearest to a point, and the offset from it. Nil for a path without length.
+  /// The distance along the path to the place that is nearest to a point, and the point's offset from it. Nil for a
+  /// path without length.
   func nearest(to point: Coordinate) -> (distance: Double, offset: Double)? {
     var best: (distance: Double, offset: Double)?
     for index in vertices.indices.dropLast() {
@@ -187,8 +188,8 @@ struct RoutePath: Sendable {
       guard turn.magnitude >= minimumTurn else { return .none }
       let half = Trigonometry.rotation(degrees: turn.magnitude / 2)
       let longest = min(before.length / 2, after.length / 2, maximumTangent)
-      // An arc that touches both legs passes the corner at r / cos(turn / 2) - r, and begins r * tan(turn / 2) before
-      // it.
+      // An arc that touches both legs passes the corner at a distance of `r / cos(turn / 2) - r`, and begins
+      // `r * tan(turn / 2)` before the corner.
       let radius = min(shortcut * half.cosine / (1 - half.cosine), longest * half.cosine / half.sine)
       guard radius >= minimumRadius else { return Corner(turn: turn, radius: 0, tangent: 0) }
       return Corner(turn: turn, radius: radius, tangent: radius * half.sine / half.cosine)

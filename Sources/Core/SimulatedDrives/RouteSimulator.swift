@@ -2,7 +2,7 @@
 package import Positioning
 package import Timekeeping
 
-/// Simulates a receiver in a vehicle on a route: one observation per second, and at a pace above 1 one per second of
+/// Simulates a receiver in a vehicle on a route: one observation per second, or, at a pace above 1, one per second of
 /// the drive, so that positions, speeds and headings are consistent.
 ///
 /// The vehicle accelerates, brakes for corners and stops; a route with times is driven at these times. A loop leads
@@ -28,7 +28,7 @@ package struct RouteSimulator: Sendable {
 
   /// - Parameters:
   ///   - route: if all points are in one place, the vehicle stays there forever.
-  ///   - settings: invalid numbers are replaced by the nearest valid ones.
+  ///   - settings: invalid numbers are replaced by valid ones.
   /// - Throws: `SimulationError` for a stop, tunnel or canyon that is not on the route, or a head start that is longer
   ///   than the drive.
   package init(route: Route, settings: SimulationSettings) throws(SimulationError) {
@@ -46,7 +46,8 @@ package struct RouteSimulator: Sendable {
     }
   }
 
-  /// The duration of one drive at its pace, from the head start on; nil if it has no end because it loops or stands.
+  /// The duration of one drive at its pace, from the head start on; nil if it has no end because the vehicle drives in
+  /// a loop or stands still.
   package var duration: Duration? {
     drive.duration.map { whole in
       let rest = (whole - settings.headStart.inSeconds) / settings.pace
@@ -57,8 +58,8 @@ package struct RouteSimulator: Sendable {
   /// The receiver's output at a time.
   ///
   /// - Parameters:
-  ///   - elapsed: since the start; truncated to whole periods, negative is 0. All observations within a period are the
-  ///     same.
+  ///   - elapsed: the time since the start, truncated to whole periods; a negative time counts as 0. All observations
+  ///     within a period are the same.
   ///   - start: the time at the start.
   package func observation(at elapsed: Duration, startingAt start: Timestamp) -> Observation {
     let index = max(elapsed.nanoseconds / period.nanoseconds, 0)
@@ -73,7 +74,7 @@ package struct RouteSimulator: Sendable {
     return .fix(fix)
   }
 
-  /// Seconds of the drive at an observation.
+  /// The time of the drive at an observation, in seconds.
   private func timeOfDrive(of index: Double) -> Double {
     settings.headStart.inSeconds + index * min(settings.pace, 1)
   }
@@ -100,13 +101,13 @@ package struct RouteSimulator: Sendable {
     let ratio = (actual / usual).squareRoot()
     fix.satellites = Int((4 + 8 / ratio).rounded())
     fix.hdop = min(0.8 * ratio, 20)
-    // Two axes make one distance.
+    // The errors of both axes, combined into one distance.
     fix.horizontalAccuracy = actual * 2.squareRoot()
     fix.verticalAccuracy = fix.altitude == nil ? nil : actual * 1.5
   }
 
-  /// A receiver's speed comes from the Doppler shift, which is far more accurate than its positions. At a standstill it
-  /// has no heading, and repeats the last.
+  /// A receiver's speed comes from the Doppler shift, and is far more accurate than its positions. At a standstill, a
+  /// receiver has no heading and repeats the last one.
   private func move(
     _ fix: inout Fix, _ pose: RoutePath.Pose, _ state: Drive.State, _ reception: SatelliteVisibility.Reception,
     _ index: Int64

@@ -6,7 +6,7 @@ struct SatelliteVisibility: Sendable {
   private static let ramp = 30.0
   /// How long a receiver takes to recover its accuracy after a tunnel, in seconds.
   private static let recovery = 20.0
-  /// The factor of the error of its first fix after a tunnel.
+  /// The factor of the error of the first fix after a tunnel.
   private static let worst = 6.0
 
   struct Reception: Equatable {
@@ -21,13 +21,13 @@ struct SatelliteVisibility: Sendable {
   private struct Outage: Sendable {
     var from: Double
     var until: Double
-    /// Seconds in the lap at the exit of the tunnel, and at the next fix.
+    /// When the tunnel ends, and when the next fix follows, in seconds of the lap.
     var exit: Double
     var fix: Double
   }
 
   private let canyons: [(from: Double, until: Double, noise: Double)]
-  /// Of the first lap, and of every other, in order of distance.
+  /// The outages of the first lap, and those of each later lap, in order of distance.
   private let outages: [[Outage]]
 
   init(_ route: Route, _ settings: SimulationSettings, _ drive: Drive, _ noise: ReceiverNoise) throws(SimulationError) {
@@ -83,7 +83,7 @@ struct SatelliteVisibility: Sendable {
       })
   }
 
-  /// In order of distance; adjacent ones are merged.
+  /// In order of distance; adjacent ranges are merged.
   private static func joined(_ ranges: [(from: Double, until: Double)]) -> [(from: Double, until: Double)] {
     var result: [(from: Double, until: Double)] = []
     for range in ranges.sorted(by: { $0.from < $1.from }) {

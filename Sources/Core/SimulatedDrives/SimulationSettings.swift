@@ -64,7 +64,7 @@ package struct SimulationSettings: Equatable, Sendable {
   package var lateral = 2.0
   /// Seconds of the drive per second. Reported speeds are multiplied by it.
   package var pace = 1.0
-  /// Seconds of the drive that are skipped at the start.
+  /// The part of the drive that is skipped at the start.
   package var headStart = Duration.zero
   /// Whether to drive from the end straight back to the start, repeatedly.
   package var loops = true
@@ -74,16 +74,16 @@ package struct SimulationSettings: Equatable, Sendable {
   package var seed: UInt64 = 1
   /// The offset of the receiver's clock; positive: it is ahead.
   package var clockOffset = Duration.zero
-  /// In addition to those that the route marks.
+  /// Stops in addition to those that the route marks.
   package var stops: [Stop] = []
-  /// Parts without a fix; in addition to those that the route marks.
+  /// Parts without a fix, in addition to the tunnels that the route marks.
   package var tunnels: [Stretch] = []
-  /// In addition to those that the route marks.
+  /// Urban canyons in addition to those that the route marks.
   package var canyons: [Canyon] = []
 
   package init() {}
 
-  /// These settings with valid numbers: those that are negative or not finite are replaced.
+  /// These settings with valid numbers: numbers that are out of range or not finite are replaced.
   var sanitized: SimulationSettings {
     func metres(_ number: Double) -> Double { number.isFinite ? max(number, 0) : 0 }
     func rate(_ number: Double) -> Double { number.isFinite ? min(max(number, 0.01), 100) : 1.5 }

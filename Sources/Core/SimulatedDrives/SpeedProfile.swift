@@ -48,10 +48,10 @@ struct SpeedProfile: Sendable {
     Course(path, stops: stops, limits: limits).profile(from: 0, to: 0)
   }
 
-  /// The first lap, which begins at a standstill, and every following one, of a loop.
+  /// The first lap of a loop, which begins at a standstill, and every following lap.
   static func laps(_ path: RoutePath, stops: [Stop], limits: Limits) -> (first: SpeedProfile, next: SpeedProfile) {
     let course = Course(path, stops: stops, limits: limits)
-    // The speed at the line is limited by what the first lap can reach at its end, and by the braking after it.
+    // The speed at the end of a lap is limited by what the first lap can reach there, and by the braking after it.
     let reached = course.fastest(from: 0, to: .infinity).last ?? 0
     let seam = course.fastest(from: reached, to: reached).first ?? 0
     return (course.profile(from: 0, to: seam), course.profile(from: seam, to: seam))
@@ -71,7 +71,7 @@ struct SpeedProfile: Sendable {
       var limit: Double
     }
 
-    /// Between two stretches, and at both ends.
+    /// A point between two stretches, or at either end.
     struct Node {
       var limit = Double.infinity
       var dwell = 0.0

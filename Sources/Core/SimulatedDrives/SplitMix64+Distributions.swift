@@ -7,8 +7,8 @@ extension SplitMix64 {
     Double(next() >> 11) * 0x1p-53
   }
 
-  /// Normally distributed with a standard deviation of 1, approximated by the sum of twelve uniform numbers: never past
-  /// 6.
+  /// Normally distributed with a standard deviation of 1, approximated by the sum of twelve uniform numbers: its
+  /// magnitude is never above 6.
   package mutating func normal() -> Double {
     var sum = -6.0
     for _ in 0..<12 { sum += unit() }

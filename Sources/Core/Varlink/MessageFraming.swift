@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Splits what a client of the control socket sends into messages. Those of Varlink end with NUL; those of releases
-/// before 0.3.0 are lines. The terminator that arrives first decides it for the whole connection.
+/// Splits what a client of the control socket sends into messages. Varlink's messages end with NUL; those of releases
+/// before 0.3.0 are lines. The terminator that arrives first determines the kind for the whole connection.
 package struct MessageFraming: Sendable {
   /// A message without its end.
   package enum Message: Equatable, Sendable {
     /// A message of Varlink.
     case varlink([UInt8])
-    /// A request as of releases before 0.3.0.
+    /// A request in the format of releases before 0.3.0.
     case line([UInt8])
   }
 
@@ -31,7 +31,7 @@ package struct MessageFraming: Sendable {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Takes out the next message; nil if none is complete, or if it is too long.
+  /// Removes and returns the next message; nil if none is complete, or if it is too long.
   package mutating func next() -> Message? {
     guard let index = endIndex, index <= limit else { return nil }
     let end = buffer[index]
@@ -41,7 +41,7 @@ package struct MessageFraming: Sendable {
     return end == MessageFraming.varlinkEnd ? .varlink(message) : .line(message)
   }
 
-  /// Whether the next message exceeds the limit: `next` stays nil, and the connection is to be closed.
+  /// Whether the next message exceeds the limit: `next` remains nil, and the connection must be closed.
   package var isTooLong: Bool { (endIndex ?? buffer.count) > limit }
 
   private var endIndex: Int? {

@@ -9,11 +9,11 @@ package struct VarlinkCall: Equatable, Sendable {
   package var method: String
   /// Its parameters by their names.
   package var parameters: [String: JSONValue]
-  /// No reply is wanted, not even an error.
+  /// Whether no reply is wanted, not even an error.
   package var isOneway: Bool
-  /// More than one reply is accepted.
+  /// Whether more than one reply is accepted.
   package var acceptsMore: Bool
-  /// The connection is to speak another protocol afterwards, which no method here does.
+  /// Whether the connection is to be switched to another protocol afterwards, which no method here supports.
   package var isUpgrade: Bool
 
   /// The maximum number of values in a call.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import JSON
 
-/// A service with one interface of its own beside `org.varlink.service`, which every service has
+/// A service with one interface in addition to `org.varlink.service`, which every service has
 /// (https://varlink.org/Service).
 package struct VarlinkService: Sendable {
   /// A method of the interface.
   package struct Method: Equatable, Sendable {
-    /// Without the interface.
+    /// The name without the interface.
     package var name: String
     /// Its parameters, all required.
     package var parameters: [String: Kind]
-    /// Whether it has any number of replies, which only a client gets that accepts more than one.
+    /// Whether it has any number of replies, so that only a client that accepts more than one may call it.
     package var isStream: Bool
 
     package init(_ name: String, _ parameters: [String: Kind] = [:], isStream: Bool = false) {
@@ -25,7 +25,7 @@ package struct VarlinkService: Sendable {
     case bool, string, int
   }
 
-  /// What a call is.
+  /// The result of validating a call.
   package enum Verdict: Equatable, Sendable {
     /// A call of a method of the interface, with valid parameters.
     case call(Method)
@@ -44,11 +44,11 @@ package struct VarlinkService: Sendable {
   private let methods: [Method]
 
   /// - Parameters:
-  ///   - vendor: also the name of the product.
+  ///   - vendor: the vendor's name, which is also the name of the product.
   ///   - version: the program's release.
   ///   - interface: the name of the interface.
   ///   - description: the interface in Varlink's language.
-  ///   - methods: of the interface.
+  ///   - methods: the methods of the interface.
   package init(vendor: String, version: String, interface: String, description: String, methods: [Method]) {
     self.vendor = vendor
     self.version = version
@@ -57,7 +57,7 @@ package struct VarlinkService: Sendable {
     self.methods = methods
   }
 
-  /// Validates a call, and answers those of `org.varlink.service`.
+  /// Validates a call, and answers calls of `org.varlink.service`.
   package func handle(_ call: VarlinkCall) -> Verdict {
     let isStandard = call.interface == VarlinkService.standard
     guard isStandard || call.interface == interface else {
@@ -78,14 +78,14 @@ package struct VarlinkService: Sendable {
     return .reply(method == VarlinkService.getInfo ? info : describe(call.parameters["interface"]?.string ?? ""))
   }
 
-  /// The name of the first parameter that is unknown, missing or of another type; nil: all are valid.
+  /// The name of the first parameter that is unknown, missing or of the wrong type; nil if all are valid.
   private static func mistake(_ parameters: [String: JSONValue], _ method: Method) -> String? {
     if let unknown = parameters.keys.filter({ method.parameters[$0] == nil }).min() { return unknown }
     return method.parameters.keys.sorted().first { name in
       switch method.parameters[name] {
       case .bool: parameters[name]?.bool == nil
       case .string: parameters[name]?.string == nil
-      // A string with digits is none.
+      // A string of digits is not an integer.
       case .int: parameters[name]?.integer == nil || parameters[name]?.string != nil
       case nil: false
       }

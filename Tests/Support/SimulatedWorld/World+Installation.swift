@@ -125,7 +125,7 @@ extension World {
     if installation.directoryTrouble == nil { installation.confirmation = text }
     guard let words = text?.split(separator: "\n")[1].split(separator: " "), words[0] == "taken-back" else { return }
     installation.rejected = String(words[1])
-    // `begin` was already called for the previous settings, so `installation.previous` has the ones that are taken back.
+    // `begin` was already called for the previous settings, so `installation.previous` has the reverted ones.
     guard let before = installation.previous, let limit = installation.confirmationLimit else {
       return violate("settings are taken back that need no confirmation")
     }

@@ -3,8 +3,8 @@ import Positioning
 import Timekeeping
 
 extension Fix {
-  /// The fix of a TPV, if it has a position and a time. gpsd also sends TPVs without a fix, and before it knows the
-  /// date.
+  /// The fix of a TPV; nil if it has no position or no time. gpsd also sends TPVs without a fix, and TPVs before it
+  /// knows the date.
   ///
   /// - Parameter sigmas: the number of standard deviations in the report's errors.
   init?(_ report: GPSDReport, sigmas: Double) {

@@ -4,16 +4,16 @@ package import Timekeeping
 
 /// Decodes gpsd's JSON protocol from a byte stream into fixes of one receiver.
 ///
-/// gpsd may have several receivers. If a device is configured, only its reports are used. Otherwise the first with a
-/// fix is used until it is silent for the silence timeout: two receivers are never mixed.
+/// gpsd may have several receivers. If a device is configured, only its reports are used. Otherwise the first receiver
+/// with a fix is used until it is silent for the silence timeout: two receivers are never mixed.
 ///
 /// **Accuracies.** If a receiver reports no accuracy, gpsd multiplies its dilution of precision by a constant
-/// (`gpsd_error_model` in `libgpsd_core.c`): `eph` is 19 m times HDOP and `epv` 23 m times VDOP, with differential
-/// corrections a quarter of it. Those are no accuracies but dilutions, and are used like those of an NMEA sentence.
-/// Other errors are converted to one standard deviation: up to 3.19 gpsd_json(5) calls all errors 95 %, so they are
-/// divided by 1.96. Later manuals call the confidence unknown, because some drivers pass on the receiver's values:
-/// that of u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc), which are about one standard deviation and are used
-/// unchanged.
+/// (`gpsd_error_model` in `libgpsd_core.c`): `eph` is 19 m times HDOP and `epv` 23 m times VDOP, or a quarter of that
+/// with differential corrections. Such values are dilutions and not accuracies, and are used like the dilutions of an
+/// NMEA sentence. Other errors are converted to one standard deviation: up to 3.19, gpsd_json(5) says that all errors
+/// have a confidence of 95 %, so they are divided by 1.96. Later manuals call the confidence unknown, because some
+/// drivers pass on the receiver's values. The driver for u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc): its values are
+/// about one standard deviation and are used unchanged.
 package struct GPSDDecoder: Sendable {
   /// The content of a line.
   package enum Event: Equatable, Sendable {
@@ -56,24 +56,29 @@ package struct GPSDDecoder: Sendable {
 
   /// Satellites and dilution of an older SKY are not used for a fix.
   private static let maximumSkyAge = Duration.seconds(10)
-  /// Minor version of the protocol of gpsd 3.20. From then on a TPV says whether its position is extrapolated.
+  /// Minor version of the protocol of gpsd 3.20. Since that release a TPV says whether its position is extrapolated.
   private static let minorWithStatus = 14
   /// Maximum number of receivers in memory: gpsd itself supports four by default.
   private static let maximumReceivers = 32
-  /// Standard deviations of 95 % confidence.
+  /// The number of standard deviations for 95 % confidence.
   private static let sigmasOf95Percent = 1.96
 
   /// Metres by which gpsd multiplies HDOP and VDOP, without and with differential corrections.
   private static let rangeError = (plain: 19.0, corrected: 4.75)
   private static let verticalRangeError = (plain: 23.0, corrected: 5.75)
 
-  /// Since initialization.
+  /// Counters since initialization.
   package private(set) var counters = Counters()
-  /// The bytes of the report of the last fix, and those between it and the report of the fix before.
+  /// The length of the last fix's report in bytes, and the number of bytes between it and the report of the previous
+  /// fix.
   private(set) var lastFix = (length: 0, before: 0)
+<<<<<<< HEAD
   /// The time of the last fix that was ignored because another receiver is used.
   private(set) var ignoredTime: Timestamp?
   /// The bytes of the whole lines since the report of the last fix.
+=======
+  /// The number of bytes in the whole lines since the report of the last fix.
+>>>>>>> 85210a4dd5015d7ce56730b60f9ab7c5185c664a
   private var linesSinceFix = 0
   private let device: String?
   private let silenceTimeout: Duration
@@ -95,7 +100,7 @@ package struct GPSDDecoder: Sendable {
   /// The used receiver, if known: the configured one, or the selected one.
   private var currentDevice: String? { device ?? chosen?.device }
 
-  /// The bytes since the report of the last fix.
+  /// The number of bytes since the report of the last fix.
   var bytesSinceFix: Int { linesSinceFix + lines.unfinished }
 
   /// gpsd's name for the protocol of a receiver, as in `NMEA0183`.
@@ -118,7 +123,7 @@ package struct GPSDDecoder: Sendable {
     var whole: [[UInt8]?] = []
     lines.append(bytes) { whole.append($0) }
     for line in whole {
-      // With its end.
+      // The length includes the line end.
       let (fixes, length) = (counters.fixes, (line?.count ?? GPSDLines.maximumLength) + 2)
       defer {
         if counters.fixes != fixes {
@@ -203,12 +208,12 @@ package struct GPSDDecoder: Sendable {
       return .report(device: path, nil)
     }
     if let receiver, now - receiver.skyAt <= GPSDDecoder.maximumSkyAge {
-      // SKY may be of an epoch in which none was used.
+      // The SKY may be of an epoch in which no satellite was used.
       let isMeasured = fix.quality != .estimated && minorVersion ?? .max >= GPSDDecoder.minorWithStatus
       fix.satellites = receiver.satellites.flatMap { isMeasured && $0 == 0 ? nil : $0 }
       fix.hdop = receiver.hdop
     }
-    // SKY may be of another epoch.
+    // The SKY may be of another epoch.
     if !isOwnEstimate, let hdop = GPSDDecoder.dilution(of: report.horizontalError, fix.quality, horizontal: true) {
       fix.hdop = Fix.dilution(hdop)
       fix.deriveAccuracy()
@@ -216,16 +221,16 @@ package struct GPSDDecoder: Sendable {
       fix.verticalAccuracy = vdop.flatMap(Fix.dilution).flatMap { vdop in
         fix.quality.rangeError.map { vdop * $0 }
       }
-      // gpsd divides the same errors by the time between two fixes.
+      // gpsd derives these from the same errors, divided by the time between two fixes.
       (fix.speedAccuracy, fix.headingAccuracy) = (nil, nil)
     }
     counters.fixes += 1
     return .report(device: path, fix)
   }
 
-  /// The HDOP from which gpsd has computed `eph`, or VDOP of `epv`. Receivers report it with two decimals at most, and
-  /// gpsd three decimals of the product: another error is such a product by chance in one of a hundred cases. Nil if it
-  /// is none.
+  /// The HDOP from which gpsd computed `eph`, or the VDOP from which it computed `epv`; nil if the error is not such a
+  /// product. Receivers report dilutions with two decimals at most, and gpsd reports the product with three: another
+  /// error looks like such a product by chance in about one of a hundred cases.
   private static func dilution(of error: Double?, _ quality: Fix.Quality, horizontal: Bool) -> Double? {
     guard let error, error > 0, error < 1e6 else { return nil }
     let factors = horizontal ? rangeError : verticalRangeError

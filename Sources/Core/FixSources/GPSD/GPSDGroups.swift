@@ -2,53 +2,54 @@
 import Positioning
 import Timekeeping
 
-/// Decides with how many bytes gpsd's connection is read, so that the reports on the satellites are read with the next
-/// fix and cause no wake-up of their own.
+/// Decides at how many unread bytes gpsd's connection is read, so that the reports on the satellites are read together
+/// with the next fix and cause no additional wake-up.
 ///
-/// gpsd sends a group of reports for each fix: one with the position (TPV), and others, most of them later (SKY). What
-/// comes between two positions is about as long each time: the connection is read when more than that has come, which
-/// is the next position. If a group is shorter than expected, the connection is read shortly after the time at which
-/// the position was expected. Receivers whose groups differ by more than a position are read with each report.
+/// gpsd sends a group of reports for each fix: one with the position (TPV), and others, most of which follow it (SKY).
+/// The number of bytes between two positions is about the same each time: the connection is read when more bytes than
+/// that have arrived, because these are the next position. If a group is shorter than expected, the connection is read
+/// shortly after the time at which the position was expected. If the lengths of a receiver's groups differ by more than
+/// a position, each of its reports is read at once.
 struct GPSDGroups: Sendable {
-  /// The number of groups that are compared, and the number before the first decision.
+  /// The number of groups that are compared, and the number that is needed before the first decision.
   private static let memory = 8
   private static let minimumGroups = 4
   /// A longer period would delay a fix too much when the receiver's rate changes.
   private static let periods: ClosedRange<Int64> = 1...1000
-  /// The time after the expected one at which the connection is read.
+  /// How long after the expected time the connection is read.
   private static let tolerance = Duration.milliseconds(10)
-  /// The expected time follows fixes that come earlier by this much a period.
+  /// If fixes come earlier than expected, the expected time moves towards them by this much per period.
   private static let decay = Duration.milliseconds(2)
-  /// The number of bytes is a multiple, so that it seldom changes.
+  /// The number of bytes is a multiple of this, so that it seldom changes.
   private static let step = 32
   private static let millisecondsPerDay: Int64 = 86_400_000
 
-  /// The bytes of the last positions, and those before each.
+  /// The lengths of the last position reports, and the number of bytes before each.
   private var groups: [(length: Int, before: Int)] = []
-  /// The receiver's time of the last fix, in milliseconds of the day, and the time until it.
+  /// The receiver's time of the last fix, in milliseconds of the day, and the time between it and the previous fix.
   private var time: Int64?
   private var period: Int64 = 0
-  /// When the last fix was expected, and when the next one is.
+  /// When the next fix is expected; nil if that is not known.
   private var expected: BootInstant?
   private var isLate = false
 
-  /// When to read whatever has come; nil if that is done already.
+  /// When to read whatever has arrived; nil if each report is read anyway.
   var deadline: BootInstant? { isLate || count == nil ? nil : expected.map { $0 + Self.tolerance } }
 
-  /// The bytes from a fix on with which the next one has come; nil if that is not known.
+  /// The number of bytes after a fix at which the next fix has arrived; nil if that is not known.
   private var count: Int? {
     guard groups.count >= Self.minimumGroups, expected != nil else { return nil }
     let before = groups.map(\.before)
     let (shortest, longest) = (before.min() ?? 0, before.max() ?? 0)
     let length = groups.map(\.length).min() ?? 0
-    // A little more than the longest, for a growing one.
+    // A little more than the longest, in case the length grows.
     let count = (longest + length / 8 + Self.step) / Self.step * Self.step
     return longest > 0 && count <= shortest + length * 3 / 4 ? count : nil
   }
 
-  /// The number of unread bytes with which to read.
+  /// The number of unread bytes at which to read the socket (SO_RCVLOWAT).
   ///
-  /// - Parameter read: the bytes that were read since the last fix.
+  /// - Parameter read: the number of bytes read since the last fix.
   func lowWaterMark(after read: Int) -> Int {
     guard !isLate, let count else { return 1 }
     return max(count - read, 1)
@@ -57,8 +58,8 @@ struct GPSDGroups: Sendable {
   /// A fix was read.
   ///
   /// - Parameters:
-  ///   - length: the bytes of its report.
-  ///   - before: the bytes between it and the report of the fix before.
+  ///   - length: the length of its report, in bytes.
+  ///   - before: the number of bytes between it and the report of the previous fix.
   mutating func found(_ fix: Fix, length: Int, before: Int, at now: BootInstant) {
     let previous = time
     time = fix.millisecondsOfDay

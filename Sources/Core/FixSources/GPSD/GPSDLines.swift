@@ -10,12 +10,13 @@ struct GPSDLines {
   /// The line exceeds the buffer: the rest of it is skipped.
   private var isOverlong = false
 
-  /// The bytes of the incomplete line.
+  /// The number of bytes in the incomplete line.
   var unfinished: Int { partial.count }
 
   /// Processes the next bytes.
   ///
-  /// - Parameter emit: called with each line without its end; nil for one that was too long. Empty lines are skipped.
+  /// - Parameter emit: called with each line without its end, and with nil for a line that was too long. Empty lines
+  ///   are skipped.
   mutating func append(_ bytes: Span<UInt8>, into emit: ([UInt8]?) -> Void) {
     for index in bytes.indices {
       let byte = bytes[index]

@@ -2,8 +2,8 @@
 package import Positioning
 import Timekeeping
 
-/// Decodes a recording of gpsd's output, as of `gpspipe -w`; time advances with its fixes, those of receivers that
-/// are not used included.
+/// Decodes a recording of gpsd's output, such as that of `gpspipe -w`; time advances with its fixes, including those of
+/// receivers that are not used.
 package struct GPSDRecording: Sendable {
   private var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
   private var now = BootInstant.boot

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import JSON
 
-/// The members of an object of gpsd's JSON protocol (gpsd_json(5)) that are used here. A missing member, or one of
-/// another type, is nil.
+/// The members of an object of gpsd's JSON protocol (gpsd_json(5)) that are used here. A missing member, or one of the
+/// wrong type, is nil.
 struct GPSDReport {
   /// The `class` member. Classes without positions are `other`.
   enum Kind: String {
@@ -16,7 +16,7 @@ struct GPSDReport {
     case other
   }
 
-  /// A receiver of gpsd's.
+  /// One of gpsd's receivers.
   struct Device: Equatable {
     /// gpsd's name for it.
     var path: String
@@ -51,12 +51,12 @@ struct GPSDReport {
   let speedError: Double?
   let trackError: Double?
   let hdop: Double?
-  /// Satellites used: the number that gpsd reports (since 3.22), otherwise counted.
+  /// Satellites used: the number that gpsd reports (since 3.22), otherwise the number counted in its list.
   let satellites: Int?
   /// Satellites in view, used or not, as above.
   let satellitesInView: Int?
 
-  /// The members that are used. A report on the satellites has some for each of 50.
+  /// The members that are used. A report on 50 satellites has several members for each of them.
   private static let names: Set = [
     "class", "release", "proto_major", "proto_minor", "message", "path", "device", "driver", "devices", "mode",
     "status", "time", "lat", "lon", "alt", "altMSL", "altHAE", "geoidSep", "track", "speed", "eph", "epx", "epy", "epv",

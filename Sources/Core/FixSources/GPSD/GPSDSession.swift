@@ -4,14 +4,15 @@ import Positioning
 package import Timekeeping
 
 /// The connection to gpsd: connects, requests reports, reconnects when gpsd is gone or its receiver is silent, and
-/// reports problems. `PortSupervisor` decides when to connect, `GPSDDecoder` decodes the lines, `GPSDGroups` with how
-/// many bytes they are read. While no fix is needed, the connection is only emptied now and then.
+/// reports problems. `PortSupervisor` decides when to connect, `GPSDGroups` decides at how many unread bytes to read,
+/// and `GPSDDecoder` decodes the lines. While no fix is needed, the connection is only emptied now and then.
 package struct GPSDSession: ElapsedTimeSession, Sendable {
   /// The supported version of gpsd's protocol.
   private static let majorProtocol = 3
   /// Maximum length of a command without its end, in bytes (gpsd_json(5)).
   private static let maximumCommandLength = 80
-  /// The number of bytes with which the connection is emptied while no fix is needed: gpsd closes one that is full.
+  /// The number of unread bytes at which the connection is emptied while no fix is needed: gpsd closes a connection
+  /// whose buffer is full.
   private static let idleLowWaterMark = 49_152
 
   private let address: String
@@ -24,10 +25,10 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   private var sky = SatelliteCountReporter()
   private var isGPSD = false
   private var groups = GPSDGroups()
-  /// The number of bytes with which the connection is read.
+  /// The number of unread bytes at which the connection is read (SO_RCVLOWAT).
   private var lowWaterMark = 1
   private var isNeeded = true
-  /// Whether what is read is older than the need for fixes.
+  /// Whether data is read and discarded, because it arrived while no fix was needed.
   private var isDiscarding = false
 
   package var isPausable: Bool { true }
@@ -35,8 +36,8 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   /// - Parameters:
   ///   - address: gpsd's host and port, for messages.
   ///   - device: the device to use, as gpsd names it; nil for the first with a fix.
-  ///   - silenceTimeout: the maximum time without a report of a receiver.
-  ///   - seed: of the jitter of retries.
+  ///   - silenceTimeout: the maximum time without a report from a receiver.
+  ///   - seed: for the jitter of retries.
   package init(address: String, device: String?, silenceTimeout: Duration, seed: UInt64) {
     self.address = address
     self.device = device
@@ -144,7 +145,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     return [.line(.awaitBytes(lowWaterMark))]
   }
 
-  /// Sets the number of bytes with which the connection is read next, if that changes.
+  /// Sets the number of unread bytes at which the connection is read next, if it changes.
   private mutating func awaitReport() -> [SourceEffect] {
     let count = groups.lowWaterMark(after: decoder.bytesSinceFix)
     guard supervisor.isOpen, !isDiscarding, count != lowWaterMark else { return [] }
@@ -174,7 +175,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     return [.line(.close)] + supervise(.ended(why), at: now)
   }
 
-  /// Prepares the message for the case that no report comes, as specific as possible.
+  /// Prepares the message for the case that no report arrives; it is as specific as possible.
   private mutating func updateProblem() {
     if announced == nil {
       supervisor.silent = PortSupervisor.Problem(
@@ -210,8 +211,8 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     text.unicodeScalars.count <= 96 && ExternalText(text).description == text ? separator + text : ""
   }
 
-  /// Requests reports, of one receiver if one is configured. A name that is too long for a command is omitted: reports
-  /// of others are ignored anyway.
+  /// Requests reports, and only those of the configured receiver if there is one. A name that is too long for a command
+  /// is omitted: reports of other receivers are ignored anyway.
   package static func watchCommand(for device: String?) -> [UInt8] {
     let all = "?WATCH={\"enable\":true,\"json\":true"
     guard let device, device.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {

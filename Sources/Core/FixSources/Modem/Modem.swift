@@ -89,7 +89,7 @@ package struct Modem: Equatable, Sendable {
   package var state = State.starting
   /// The ports with the receiver's sentences, as in `ttyUSB1`.
   package var receiverPorts: [String] = []
-  /// Nil if ModemManager does not provide positions of it, or not yet.
+  /// Nil if ModemManager does not provide the modem's positions, or not yet.
   package var location: Location?
 
   package init(path: String) {
@@ -99,8 +99,8 @@ package struct Modem: Equatable, Sendable {
   /// The number for `mmcli -m`.
   package var number: String { String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]) }
 
-  /// As in `modem 0, QUALCOMM EC25`. Text of the modem is omitted unless it is plain, because every local user can read
-  /// it (STATUS=).
+  /// As in `modem 0, QUALCOMM EC25`. Text from the modem is omitted unless it is plain, because every local user can
+  /// read it (STATUS=).
   package var name: String {
     let words = [maker, model].map { Modem.plain($0) }.filter { !$0.isEmpty }.joined(separator: " ")
     return "modem \(Modem.plain(number))\(words.isEmpty ? "" : ", ")\(words)"

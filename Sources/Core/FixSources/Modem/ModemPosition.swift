@@ -22,10 +22,10 @@ package struct ModemPosition: Equatable, Sendable {
       self.altitude = altitude
     }
 
-    /// Metres; ModemManager reports the smallest number for none.
+    /// The accepted range, in metres; ModemManager reports the lowest possible number if there is no altitude.
     private static let altitudes = -1_000.0...20_000.0
 
-    /// Nil without a fix: the numbers are out of range then.
+    /// Nil without a fix, because the numbers are then out of range.
     var fix: Fix? {
       guard let coordinate = Coordinate(latitude: latitude, longitude: longitude), let timeOfDay else { return nil }
       var fix = Fix(

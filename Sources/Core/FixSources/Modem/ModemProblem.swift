@@ -12,7 +12,7 @@ package struct ModemProblem: ReportedProblem, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// - Parameter modem: the configured modem; nil for any.
+  /// - Parameter wanted: the configured modem, or any.
   static func noModem(_ wanted: ModemSelection, others: Int) -> ModemProblem {
     if let key = wanted.key, others > 0 {
       return ModemProblem(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Selects the modem, and what has to be done to read its positions.
+/// Selects the modem, and decides what has to be done to read its positions.
 package struct ModemSelection: Equatable, Sendable {
   /// The next step.
   package enum Step: Equatable, Sendable {
@@ -29,11 +29,11 @@ package struct ModemSelection: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - modems: all modems of ModemManager.
-  ///   - path: of the used modem, which is preferred as long as it can be read.
+  ///   - path: the path of the modem in use, which is preferred as long as it can be read.
   package func step(among modems: [Modem], keeping path: String? = nil) -> Step {
     let meant = modems.filter(matches)
     guard !meant.isEmpty else { return .wait(.noModem(self, others: modems.count)) }
-    // In ModemManager's order.
+    // The modem in use comes first, the others follow in ModemManager's order.
     let ordered = meant.sorted { one, other in
       (one.path != path ? 1 : 0, one.number.utf8.count, one.number) < (
         other.path != path ? 1 : 0, other.number.utf8.count, other.number
@@ -58,7 +58,8 @@ package struct ModemSelection: Equatable, Sendable {
     guard !offered.isEmpty else { return .wait(.withoutReceiver(modem, location)) }
     let needed: Modem.LocationSources = offered.contains(.nmea) ? .nmea : .raw
     if location.enabled.isSuperset(of: needed) { return .read(modem) }
-    // ModemManager does not support both at once, and disabling the other would take it from the program that uses it.
+    // ModemManager does not support both at once, and disabling gps-unmanaged would take the receiver from the program
+    // that uses it.
     guard !location.enabled.contains(.unmanaged) else { return .wait(.unmanaged(modem)) }
     return .enable(modem, offered)
   }

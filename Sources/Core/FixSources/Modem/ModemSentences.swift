@@ -3,14 +3,14 @@ import NMEA
 
 /// Extracts new epochs from ModemManager's responses.
 ///
-/// ModemManager stores the last sentence of each kind, without order and time of arrival, and returns all of them. A
-/// response may contain sentences of two epochs; sentences of a kind that the receiver no longer sends, such as
-/// `$GPRMC` after a second constellation came into view and it changed to `$GNRMC`; and it stays the same if the
-/// receiver is silent. Only the times within the sentences can be relied on.
+/// ModemManager stores the last sentence of each kind, without their order and time of arrival, and returns all of
+/// them. A response may contain sentences of two epochs, and sentences of a kind that the receiver no longer sends,
+/// such as `$GPRMC` after a second constellation came into view and the receiver changed to `$GNRMC`. While the
+/// receiver is silent, the response remains the same. Only the times within the sentences can be relied on.
 struct ModemSentences: Equatable, Sendable {
   /// The content of a response.
   enum Finding: Equatable {
-    /// The first with times: their age is unknown.
+    /// The first sentences with times: their age is unknown.
     case first
     /// The same times as before.
     case repeated
@@ -28,7 +28,7 @@ struct ModemSentences: Equatable, Sendable {
     var range: Range<Int>
     var address: UInt64
     var time: Int64?
-    /// Whether its kind belongs to the epoch of its time, and to none without.
+    /// Whether a sentence of this kind belongs to the epoch of its time, and to no epoch if it has no time.
     var needsTime = false
     var isDate = false
     var isMotion = false
@@ -38,17 +38,18 @@ struct ModemSentences: Equatable, Sendable {
     var talker: UInt64 { address >> 24 }
   }
 
-  /// A kind and a time. What is left of a garbled line may be a second sentence of a kind.
+  /// A kind of sentence and a time. A response may have two sentences of one kind: one may be the rest of a garbled
+  /// line.
   private struct Sighting: Hashable {
     var address: UInt64
     var time: Int64
   }
 
-  /// Maximum number of sentences per response. A receiver has less than twenty kinds.
+  /// Maximum number of sentences per response. A receiver has fewer than twenty kinds.
   private static let maximumEntries = 256
   private static let day: Int64 = 86_400_000
 
-  /// The times of the last response.
+  /// The kinds and times in the last response.
   private var known: Set<Sighting> = []
   /// The kinds with a time in the last epoch.
   private var expected: Set<UInt64> = []
@@ -69,20 +70,21 @@ struct ModemSentences: Equatable, Sendable {
     let epoch = timed.filter { $0.time == newest }
     let kinds = Set(epoch.map(\.address))
     if let last, !ModemSentences.isLater(newest, than: last), timed.contains(where: { $0.time == last }) {
-      // A late sentence of the last epoch, or of an earlier one. If the receiver's clock went back, it would have
-      // replaced them all.
+      // A late sentence of the last epoch, or of an earlier one. If the receiver's clock had gone back, all sentences
+      // of the last epoch would have been replaced.
       if newest == last { expected.formUnion(kinds) }
       remember(entries)
       return .repeated
     }
     let isFirst = known.isEmpty
-    // A kind with a new sentence of an earlier epoch is still sent: its sentence of this epoch will follow.
+    // If a kind has a new sentence of an earlier epoch, the receiver still sends it: its sentence of this epoch will
+    // follow.
     let isWhole = fresh.allSatisfy { kinds.contains($0.address) } && expected.isSubset(of: kinds)
     guard isFirst || isComplete || isWhole else { return .partial }
     let dates = entries.filter { $0.isDate && !isKnown($0) }
     remember(entries)
     guard !isFirst else {
-      // Of any age, it shows which kinds the receiver sends.
+      // Whatever its age, this epoch shows which kinds the receiver sends.
       if expected.isEmpty { expected = kinds }
       return .first
     }
@@ -104,7 +106,7 @@ struct ModemSentences: Equatable, Sendable {
     entry.time.map { known.contains(Sighting(address: entry.address, time: $0)) } ?? false
   }
 
-  /// Sentences without a time that may belong to an epoch: those of a kind that is no longer sent stay forever.
+  /// Sentences without a time that may belong to an epoch. ModemManager keeps those of a kind that is no longer sent.
   private func untimed(of entries: [Entry], beside epoch: [Entry]) -> [Entry] {
     let talkers = Set(epoch.map(\.talker))
     let untimed = entries.filter { !$0.needsTime && !$0.isDate }
@@ -115,7 +117,7 @@ struct ModemSentences: Equatable, Sendable {
     }
   }
 
-  /// Whether a time of day is after another, also across midnight.
+  /// Whether a time of day is later than another, even across midnight.
   private static func isLater(_ time: Int64, than other: Int64) -> Bool {
     let ahead = (time - other + 2 * day) % day
     return ahead > 0 && ahead < day / 2

@@ -18,7 +18,7 @@ extension ModemSession: SourceSession {
     if case .enable(let path, let sources)? = release { .enable(path: path, sources) } else { nil }
   }
 
-  /// Handles what happens to every source, and what ModemManager says.
+  /// Handles the inputs of every source, and the responses of ModemManager.
   package mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
     if case .needed(let isNeeded) = input { return line(setNeeded(isNeeded, at: now.boot)) }
     let own: Input? =

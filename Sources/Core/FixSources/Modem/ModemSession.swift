@@ -7,13 +7,14 @@ package import Timekeeping
 /// Reads the receiver of a modem from ModemManager: finds the modem, enables its receiver if necessary, and polls its
 /// position once a second.
 ///
-/// ModemManager does not send positions itself (except to all users of the machine), and returns the last known ones of
-/// any age. `ModemSentences` detects new ones by the times in them. While no fix is needed, it is not asked.
+/// ModemManager does not send positions on its own initiative (except to all users of the machine); when asked, it
+/// returns the last known ones, whatever their age. `ModemSentences` detects new positions by the times in them. While
+/// no fix is needed, ModemManager is not asked.
 package struct ModemSession: Sendable {
   /// Events on the bus.
   package enum Input: Equatable, Sendable {
     case start
-    /// There is a connection.
+    /// The connection is established.
     case opened
     /// The connection failed; the text has the cause and the remedy.
     case openFailed(String)
@@ -66,7 +67,7 @@ package struct ModemSession: Sendable {
     case closed
     case connecting
     case asking(Request)
-    /// The next request is due then; nil: only a change can cause one.
+    /// The next request is due at this time; nil if only a change can cause one.
     case waiting(until: BootInstant?)
   }
 
@@ -91,11 +92,11 @@ package struct ModemSession: Sendable {
   private static let searchPeriod = Duration.seconds(2)
   /// The polling period while the modem is frozen or silent.
   private static let frozenPollPeriod = Duration.seconds(5)
-  /// If a response came in the middle of an epoch, or just before the next: polling is shifted by this.
+  /// Polling is shifted by this if a response came in the middle of an epoch or just before the next one.
   private static let shift = Duration.milliseconds(250)
-  /// How often polling is shifted while the first position after a rest is awaited.
+  /// How often polling is shifted at most while the first position after a rest is awaited.
   private static let maximumShifts = 8
-  /// Retry period without permission: no signal reports that it was granted.
+  /// Retry period without permission: no signal reports that permission was granted.
   private static let permissionRetryPeriod = Duration.seconds(60)
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
 
@@ -106,7 +107,7 @@ package struct ModemSession: Sendable {
   /// The modem that is read.
   private var modem: Modem?
   private var switchedOn: Enabled?
-  /// A change was signalled since the last list, which was requested at `listedAt`.
+  /// Whether a change was signalled since the last list, which was requested at `listedAt`.
   private var hasUnlistedChange = false
   private var listedAt: BootInstant?
   private var sentences = ModemSentences()
@@ -118,18 +119,18 @@ package struct ModemSession: Sendable {
   private var newPositionAt = BootInstant.boot
   private var repeats = 0
   private var isNeeded = true
-  /// No position was new since fixes are needed again.
+  /// Whether no new position has arrived since fixes became needed again.
   private var isCatchingUp = false
   private var isPartial = false
   private var isReading = false
-  /// It was reported that there is nothing new.
+  /// Whether it was reported that there is no new position.
   private var isStuck = false
   private var problem: String?
 
   /// - Parameters:
   ///   - selection: the modem to use.
   ///   - silenceTimeout: how long a modem may be frozen or silent.
-  ///   - seed: of the jitter of retries.
+  ///   - seed: for the jitter of retries.
   package init(selection: ModemSelection, silenceTimeout: Duration, seed: UInt64) {
     self.selection = selection
     self.silenceTimeout = silenceTimeout
@@ -184,10 +185,11 @@ package struct ModemSession: Sendable {
     }
   }
 
-  /// Whether the modem is not asked: its receiver is known, and no fix is needed. Changes of the modem are noticed.
+  /// Whether polling is suspended, because the receiver is known and no fix is needed. Changes of the modem are still
+  /// noticed.
   private var isResting: Bool { !isNeeded && isReading }
 
-  /// The first position after a rest may be of the time before, and only shows which later one is new.
+  /// The first position after a rest may be from before the rest, and only serves to recognize the first new one.
   mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) -> [Effect] {
     let wasResting = isResting
     self.isNeeded = isNeeded
@@ -216,7 +218,7 @@ package struct ModemSession: Sendable {
     case .enable(let modem, let sources):
       let before = modem.location?.enabled ?? []
       let own = (switchedOn?.path == modem.path ? switchedOn?.own ?? [] : []).union(sources.subtracting(before))
-      // Recorded before the response: the program may end, or the response be lost.
+      // Recorded before the response: the program may end, or the response may be lost.
       switchedOn = Enabled(path: modem.path, sources: before.union(sources), own: own)
       return [.enable(path: modem.path, before.union(sources))]
     case .locate:
@@ -260,7 +262,7 @@ package struct ModemSession: Sendable {
       newPositionAt = now
       return ask(.locate, at: now)
     }
-    // It was polled for a change in between.
+    // The modem was already being polled, and was listed again because of a change.
     return wait(until: max(askedAt + ModemSession.period, now), at: now)
   }
 

@@ -6,11 +6,11 @@ package import Timekeeping
 
 /// Reads NMEA 0183 from the network: over an outgoing connection, from senders that connect, or from datagrams.
 ///
-/// A sender is a receiver, or a router with one. Each has its own decoder, so that sentences of two senders are never
-/// combined into one epoch. The first with a fix is used until it disconnects or has no fix for the silence timeout;
-/// then the next one with a fix, unless it is too far from the last position: then it is held for a minute.
-/// `PortSupervisor` decides when to connect, listen and join. While no fix is needed, what comes is only taken now and
-/// then, and discarded.
+/// A sender is a receiver, or a router with a receiver. Each has its own decoder, so that sentences of two senders are
+/// never combined into one epoch. The first sender with a fix is used until it disconnects or has no fix for the
+/// silence timeout. Then the next sender with a fix is used; if its fixes are too far from the last position, it is
+/// first held for a minute. `PortSupervisor` decides when to connect, to listen and to join the group. While no fix is
+/// needed, data is only read and discarded now and then.
 package struct NMEANetworkSession: ElapsedTimeSession {
   /// The transport of the sentences.
   package enum Transport: Equatable, Sendable {
@@ -27,36 +27,37 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     let id: Int
     /// Nil for an outgoing connection.
     let address: IPAddress?
-    /// Of its datagrams; nil for connections.
+    /// The port that sends its datagrams; nil for connections.
     var port: Port?
     var decoder: NMEADecoder
     var sky = SatelliteCountReporter()
     /// When it connected, or the arrival of its first datagram.
     let since: BootInstant
-    /// The arrival of its last complete sentence, or initially the connection.
+    /// When its last complete sentence arrived; initially the same as `since`.
     var lastSentence: BootInstant
     var lastFix: BootInstant?
     /// The position of its last reported fix.
     var lastPosition: Position?
-    /// While its fixes are too far from the last position: the arrival of the first of them.
+    /// When the first of its fixes that are too far from the last position arrived; nil if they are not too far.
     var distantSince: BootInstant?
 
-    /// When it is used although its fixes are too far from the last position; nil if they are not.
+    /// When it is used even though its fixes are too far from the last position; nil if they are not.
     var heldUntil: BootInstant? { distantSince.map { $0 + NMEANetworkSession.distantHoldTime } }
   }
 
-  /// The port from which an address sends datagrams. Some senders use another one for each datagram.
+  /// The port from which an address sends datagrams. Some senders use a different port for each datagram.
   private struct Port {
     let number: UInt16
     /// The arrival of its first and of its last datagram.
     let first: BootInstant
     var last: BootInstant
 
-    /// Whether it has been in use for longer than a port of a sender that uses another one for each datagram.
+    /// Whether the port has been in use for too long to belong to a sender that uses a different port for each
+    /// datagram.
     var isSettled: Bool { last - first >= NMEANetworkSession.portSettlingTime }
   }
 
-  /// A position, and who has sent it.
+  /// A position and its sender.
   private struct Reference {
     let position: Position
     private let id: Int
@@ -68,7 +69,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       (id, address, port) = (sender.id, sender.address, sender.port?.number)
     }
 
-    /// Whether it was sent by this sender; one that sends datagrams from the same port again is the same.
+    /// Whether it was sent by this sender. A sender that again sends datagrams from the same address and port is the
+    /// same.
     func isOf(_ sender: SenderState) -> Bool {
       id == sender.id || port != nil && port == sender.port?.number && address == sender.address
     }
@@ -79,7 +81,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     let coordinate: Coordinate
     let arrival: BootInstant
 
-    /// Whether a vehicle can have driven to the other one in the meantime.
+    /// Whether a vehicle can have driven here from the earlier position in the time between them.
     func isReachable(from earlier: Position) -> Bool {
       let seconds = max((arrival - earlier.arrival).inSeconds, 0)
       return earlier.coordinate.distance(to: coordinate)
@@ -91,7 +93,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   package struct Admission: Equatable, Sendable {
     /// The sender's ID.
     package var id: Int
-    /// ID of a silent sender that this one replaces: its connection must be closed. Nil if the limit was not reached.
+    /// ID of the sender that this one replaces, because it is silent or has no fix: its connection must be closed. Nil
+    /// if the limit was not reached.
     package var replaced: Int?
 
     /// - Parameter replaced: nil if the limit was not reached.
@@ -109,13 +112,13 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   package static let distantHoldTime = Duration.seconds(60)
   /// Faster than any vehicle on roads or rails, in metres per second.
   private static let maximumSpeed = 100.0
-  /// The additional distance, in metres, that two receivers may differ.
+  /// The additional distance, in metres, by which the positions of two receivers may differ.
   private static let distanceSlack = 1000.0
   private static let portSettlingTime = Duration.seconds(3)
-  /// With how many bytes a connection is read while no fix is needed: the kernel's buffer never fills up, and nothing
-  /// old is left at the sender.
+  /// The number of unread bytes at which a connection is read while no fix is needed (SO_RCVLOWAT): the kernel's buffer
+  /// never fills up, and no old data remains at the sender.
   private static let idleLowWaterMark = 49_152
-  /// How often datagrams are taken while no fix is needed.
+  /// How often datagrams are read and discarded while no fix is needed.
   private static let drainPeriod = Duration.seconds(20)
 
   private let name: String
@@ -128,26 +131,26 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   private var lastID = 0
   /// ID of the used sender.
   private var used: Int?
-  /// The last position that two fixes of its sender agree on. Fixes of other senders are compared with it.
+  /// The last position on which two fixes of its sender agree. Fixes of other senders are compared with it.
   private var reference: Reference?
   /// The name that was reported last.
   private var announced: String?
   private var lines = LineStatistics(.network)
-  /// What all senders have sent, until one of them has sent a sentence.
+  /// Recognizes the protocol of what senders send before their first sentence.
   private var protocols = ReceiverProtocolDetector()
-  /// Counters of senders that are gone.
+  /// Counters of senders that were removed.
   private var gone = NMEADecoder.Counters()
   private var isNeeded = true
-  /// Whether what is read is older than the need for fixes.
+  /// Whether data is read and discarded, because it arrived while no fix was needed.
   private var isDiscarding = false
-  /// When datagrams are taken next while no fix is needed.
+  /// When datagrams are next read and discarded while no fix is needed.
   private var nextDrain: BootInstant?
 
   /// - Parameters:
   ///   - name: the address, for messages.
-  ///   - allow: the addresses whose data is read; not for outgoing connections.
+  ///   - allow: the addresses whose data is read; not used for outgoing connections.
   ///   - silenceTimeout: maximum time without a complete sentence.
-  ///   - seed: of the jitter of retries.
+  ///   - seed: for the jitter of retries.
   package init(
     name: String, transport: Transport, allow: [AddressRange], silenceTimeout: Duration, seed: UInt64
   ) {
@@ -184,7 +187,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   package var isPausable: Bool { true }
 
-  /// When to handle `deadline`; nil while waiting for the network only.
+  /// When to handle `deadline`; nil while waiting only for the network.
   package var nextDeadline: BootInstant? {
     if isDiscarding { return nextDrain }
     var next = isUnsupervised ? nil : supervisor.nextDeadline
@@ -242,7 +245,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   // MARK: - No fix is needed
 
-  /// Leaves the senders unread if no fix is needed, once one is known.
+  /// Leaves the senders unread if no fix is needed, once a sender is known.
   private mutating func leaveUnread(at now: BootInstant) -> [SourceEffect] {
     guard !isNeeded, !isDiscarding, isOpen, announced != nil else { return [] }
     isDiscarding = true
@@ -251,7 +254,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     return [.line(.pause)]
   }
 
-  /// All that had come was discarded.
+  /// All data that had arrived was discarded.
   private mutating func discarded(at now: BootInstant) -> [SourceEffect] {
     removeSilent(at: now)
     guard isNeeded else {
@@ -260,19 +263,20 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       return isUnsupervised ? [] : supervise(.deadline, at: now)
     }
     isDiscarding = false
-    // Only bursts that have begun go on.
+    // Only bursts that have begun are continued.
     for index in senders.indices { senders[index].decoder.discardUnlessContinued() }
     return [.line(isDatagram ? .watch : .awaitBytes(1))]
   }
 
-  /// Senders of datagrams have no connection that ends.
+  /// Removes silent senders of datagrams, which have no connection that could end.
   private mutating func removeSilent(at now: BootInstant) {
     if isDatagram { remove { [silenceTimeout] in now - $0.lastSentence >= silenceTimeout } }
   }
 
   // MARK: - Data
 
-  /// A sender has connected. One that is silent or without a fix keeps its connection until another needs its place.
+  /// A sender has connected. A sender that is silent or without a fix keeps its connection until another one needs its
+  /// place.
   ///
   /// - Returns: nil if it is not allowed, or the limit is reached: then its connection must be closed unread.
   package mutating func admit(_ address: IPAddress, at now: BootInstant) -> Admission? {
@@ -332,7 +336,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     }
   }
 
-  /// Data of a sender that is not allowed is not read.
+  /// Whether data of this address is read; if not, it is counted as refused.
   private mutating func isAllowed(_ address: IPAddress, at now: BootInstant) -> Bool {
     if allow.contains(where: { $0.contains(address) }) { return true }
     lines.refuse(address, .notAllowed, at: now)
@@ -345,12 +349,12 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     return false
   }
 
-  /// If all places are taken, removes the sender that has been silent for longest, or else one without a fix: first
-  /// those that never had one.
+  /// If the maximum number of senders is reached, removes the one that has been silent for longest, or else one without
+  /// a fix, preferably one that has never had a fix.
   ///
   /// - Returns: the ID of the removed sender; nil if there is none.
   private mutating func makeRoom(at now: BootInstant) -> Int? {
-    // While they are left unread, nothing is known of them.
+    // While the senders are left unread, it is not known which of them are silent.
     guard senders.count >= maximumSenders, !isDiscarding else { return nil }
     let silent = senders.filter { now - $0.lastSentence >= silenceTimeout }.min { $0.lastSentence < $1.lastSentence }
     let fixless = senders.filter { now - ($0.lastFix ?? $0.since) >= NMEANetworkSession.noFixTimeout }
@@ -363,15 +367,15 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   private enum PortUse {
-    /// It is the sender's, whose state this is.
+    /// The sender's port, with its new state.
     case current(Port?)
     /// It replaces the port of a sender without fixes.
     case another
     case refused
   }
 
-  /// What to do with a datagram from this port of a sender's address. Of several ports that are in use, the first is
-  /// read while it gives fixes.
+  /// What to do with a datagram from this port of a sender's address. If several ports are in use, the first is read
+  /// while it reports fixes.
   private func use(of number: UInt16, by sender: SenderState, at now: BootInstant) -> PortUse {
     let new = Port(number: number, first: now, last: now)
     guard var port = sender.port else { return .current(new) }
@@ -380,7 +384,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       return .current(port)
     }
     guard port.isSettled else {
-      // While there are several new ports, the first remains until it is out of use.
+      // While there are several new ports, the first remains until it is no longer used.
       return .current(now - port.last >= NMEANetworkSession.portSettlingTime ? new : port)
     }
     return sender.lastFix.map { now - $0 < silenceTimeout } ?? false ? .refused : .another
@@ -432,7 +436,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     if isDatagram { senders[index].decoder.endDatagram() }
     let sentences = Int(clamping: senders[index].decoder.counters.sentences &- before)
     lines.observe(senders.reduce(gone) { $0 + $1.decoder.counters })
-    // Ends the silence. A group with active senders need not be joined again.
+    // If silence had closed the port of the supervisor, it is open again. A group with active senders does not need to
+    // be rejoined.
     if isServer { _ = supervise(.appeared, at: now) }
     if sentences > 0 { senders[index].lastSentence = now }
     _ = supervise(.received(sentences: sentences), at: now)
@@ -455,7 +460,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     return fixes
   }
 
-  /// Reports the fixes of the used sender, and selects it.
+  /// Selects the sender to use, and reports its fixes.
   private mutating func use(_ index: Int, _ fixes: [Fix], at now: BootInstant) -> [SourceEffect] {
     guard !fixes.isEmpty else { return [] }
     let id = senders[index].id
@@ -475,9 +480,9 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     return announce(senders[index].address) + fixes.map { .report(.fix($0)) }
   }
 
-  /// Since when the fixes of the sender have been too far from the last position of another one; nil if they are not.
+  /// When the fixes of the sender began to be too far from the last position of another sender; nil if they are not.
   private func distantSince(_ sender: SenderState, _ fixes: [Fix], at now: BootInstant) -> BootInstant? {
-    // For a connection of this program, the settings name the sender.
+    // For an outgoing connection, the settings name the sender.
     guard isServer, let fix = fixes.last, let reference, !reference.isOf(sender),
       !Position(coordinate: fix.coordinate, arrival: now).isReachable(from: reference.position)
     else { return nil }
@@ -508,17 +513,17 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     for effect in supervisor.handle(input, at: now) {
       switch effect {
       case .open where isServer && isOpen:
-        // The socket was listening all the time; but the interface of a group may have been replaced.
+        // The socket was listening all the time, but the interface of a group may have been replaced.
         if hasGroup { effects.append(.line(.rejoin)) }
         effects += supervise(.opened, at: now)
       case .open: effects.append(.line(.open()))
-      // The senders' connections stay as a reserve.
+      // The senders' connections remain open as a reserve.
       case .close where isServer: used = nil
       case .close:
         (isOpen, isDiscarding) = (false, false)
         removeAll()
         effects.append(.line(.close))
-      // Reported with the sender's name.
+      // This is reported together with the sender's name (`announce`).
       case .reading: break
       case .lost(let why):
         announced = nil

@@ -2,14 +2,14 @@
 package import SimulatedDrives
 package import Timekeeping
 
-/// Drives along a route in real time: reports a fix each period of the simulator, except in tunnels.
+/// Drives along a route in real time: reports a fix in each period of the simulator, except in tunnels.
 package struct DriveSession: SourceSession, Sendable {
   private let name: String
   private let simulator: RouteSimulator
   private let buildDate: Timestamp
   /// When the drive began; nil before.
   private var began: Moment?
-  /// Periods until the next fix, from the beginning.
+  /// The number of periods from the beginning of the drive until the next fix.
   private var steps = 0
   private var isOver = false
 
@@ -43,7 +43,7 @@ package struct DriveSession: SourceSession, Sendable {
   }
 
   private mutating func step(from began: Moment, at now: BootInstant) -> [SourceEffect] {
-    // After suspend it continues at the current position; nothing was received in between.
+    // After a suspend, the drive continues at the current position; nothing was received in between.
     steps = max(steps, Int(clamping: (now - began.boot).nanoseconds / simulator.period.nanoseconds))
     let observation = simulator.observation(at: simulator.period * steps, startingAt: began.wall)
     steps += 1

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a file is that was given as a recording and has no NMEA 0183, by its first bytes.
+/// The format of a file that was given as a recording but contains no NMEA 0183, judged by its first bytes.
 package enum RecordingFormat: Equatable, Sendable {
   case empty
   case gzip
   case zip
   /// GPX or KML.
   case xml
-  /// As gpsd's reports.
+  /// Such as gpsd's reports.
   case json
 
   /// - Parameter bytes: the first bytes of the file; empty for an empty file.

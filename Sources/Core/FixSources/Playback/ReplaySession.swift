@@ -11,7 +11,7 @@ package struct ReplaySession: SourceSession {
     case reading
     /// A fix was reported, and the daemon is not ready for the next.
     case awaitingReadiness
-    /// The next fix is due then.
+    /// The next fix is due at this time.
     case waiting(until: BootInstant)
     case ended
   }
@@ -22,7 +22,7 @@ package struct ReplaySession: SourceSession {
   private var state = State.idle
   private var timeline: ReplayTimeline?
   private var decoder = NMEADecoder()
-  /// Decoded fixes in order; those from `position` on were not reported yet.
+  /// Decoded fixes in order; those from `position` on have not been reported yet.
   private var decoded: [Fix] = []
   private var position = 0
   private var next: (fix: Fix, due: BootInstant)?
@@ -32,8 +32,8 @@ package struct ReplaySession: SourceSession {
   /// - Parameters:
   ///   - name: for messages.
   ///   - pace: 1 is the recorded pace, 2 twice as fast; 0 waits for the daemon after each fix.
-  ///   - shiftsTimes: whether timestamps are shifted so that the first fix is now, or keep their values. Shifted times
-  ///     follow the pace, and so do the speeds.
+  ///   - shiftsTimes: whether timestamps are shifted so that the first fix is now, or keep their recorded values.
+  ///     Shifted times follow the pace, and so do the speeds.
   package init(name: String, pace: Double, shiftsTimes: Bool) {
     self.name = name
     self.pace = pace
@@ -77,8 +77,8 @@ package struct ReplaySession: SourceSession {
     return advance(at: now.boot)
   }
 
-  /// Reports the next fix if it is due; otherwise waits. One fix at a time, so that other inputs are handled in
-  /// between.
+  /// Reports the next fix if it is due; otherwise waits. Only one fix is reported at a time, so that other inputs are
+  /// handled in between.
   private mutating func advance(at now: BootInstant) -> [SourceEffect] {
     while next == nil {
       guard let fix = nextDecoded() else {
@@ -93,7 +93,7 @@ package struct ReplaySession: SourceSession {
       return []
     }
     next = nil
-    // Late fixes are caught up one by one; this is no missed deadline.
+    // Late fixes are reported one by one; this does not count as a missed deadline.
     state = pace == 0 ? .awaitingReadiness : .waiting(until: now)
     return [.report(.fix(fix))]
   }

@@ -8,9 +8,9 @@ package struct ReplayTimeline: Sendable {
   private let shiftsTimes: Bool
   private let start: Moment
   private var previous: Timestamp?
-  /// Whether a fix had a date. Until then the date of `previous` is the clock's, which may be wrong.
+  /// Whether a fix had a date. Until then the date of `previous` comes from the clock, which may be wrong.
   private var isDated = false
-  /// The time since the start on the shifted timestamps.
+  /// The time since the start according to the shifted timestamps.
   private var elapsed = Duration.zero
   /// The shifted time of the last fix.
   private var placed: Timestamp?
@@ -20,8 +20,8 @@ package struct ReplayTimeline: Sendable {
 
   /// - Parameters:
   ///   - pace: 1 is the recorded pace, 2 twice as fast; 0 makes every fix due at once.
-  ///   - shiftsTimes: whether timestamps are shifted so that the first fix is at `start`, or keep their values. Shifted
-  ///     times follow the pace, and so do the speeds; at pace 0 they keep the recorded intervals.
+  ///   - shiftsTimes: whether timestamps are shifted so that the first fix is at `start`, or keep their recorded
+  ///     values. Shifted times follow the pace, and so do the speeds; at pace 0 they keep the recorded intervals.
   ///   - start: the start of the replay.
   package init(pace: Double, shiftsTimes: Bool, start: Moment) {
     self.pace = pace
@@ -30,7 +30,8 @@ package struct ReplayTimeline: Sendable {
   }
 
   /// When the next fix of the recording is due, and the fix with its shifted time and its speed at the pace. Nil if its
-  /// shifted time would be the previous fix's: timestamps have milliseconds, and a high pace leaves less.
+  /// shifted time would equal that of the previous fix: timestamps have a resolution of a millisecond, and at a high
+  /// pace fixes may be closer together.
   package mutating func schedule(_ fix: Fix) -> (fix: Fix, due: BootInstant)? {
     if case .utc(let stamp) = fix.time, !isDated {
       isDated = true

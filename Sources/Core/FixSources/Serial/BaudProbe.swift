@@ -5,10 +5,10 @@ package import Timekeeping
 ///
 /// When the port is reopened, it starts with the rate that was detected last.
 package struct BaudProbe: Equatable, Sendable {
-  /// Bits per second, most common first: the NMEA 0183 default of most modules, that of old ones and of the standard,
-  /// NMEA 0183-HS, and the rates of modules with many satellites.
+  /// Bits per second, most common first: the default of most modules, that of old modules and of the NMEA 0183
+  /// standard, that of NMEA 0183-HS, and the rates of modules with many satellites.
   package static let rates = [9600, 4800, 38_400, 115_200, 57_600, 19_200, 230_400, 460_800, 921_600]
-  /// Valid sentences that confirm a rate. One may be chance: the checksum has eight bits.
+  /// The number of valid sentences that confirm a rate. One may be valid by chance: the checksum has eight bits.
   package static let requiredSentences = 2
   /// How long each rate is tried: two bursts of a receiver at 1 Hz.
   package static let dwell = Duration.milliseconds(2500)
@@ -16,7 +16,7 @@ package struct BaudProbe: Equatable, Sendable {
   private var index = 0
   private var sentences = 0
   private var since: BootInstant?
-  /// Whether the rate is confirmed since the port was opened.
+  /// Whether the rate has been confirmed since the port was opened.
   package private(set) var isFound = false
 
   private let dwell: Duration
@@ -55,7 +55,8 @@ package struct BaudProbe: Equatable, Sendable {
 
   /// Valid sentences were received.
   ///
-  /// - Returns: the number of sentences since the port was opened, once the rate is confirmed; otherwise 0.
+  /// - Returns: 0 until the rate is confirmed; in the call that confirms it, all sentences that count towards this;
+  ///   then `count`.
   package mutating func received(sentences count: Int) -> Int {
     if isFound { return count }
     sentences += max(count, 0)
@@ -70,7 +71,7 @@ package struct BaudProbe: Equatable, Sendable {
   package mutating func advance(at now: BootInstant) -> Int? {
     guard let nextDeadline, now >= nextDeadline else { return nil }
     since = now
-    // After a first sentence the rate is tried for the same time again.
+    // After a first sentence, the rate is tried for one more period.
     guard sentences == 0 else {
       sentences = 0
       return nil

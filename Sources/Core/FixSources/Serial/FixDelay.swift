@@ -2,18 +2,19 @@
 import Positioning
 import Timekeeping
 
-/// Recognizes fixes that were received while the port was left unread, and come after it was emptied: a receiver on USB
-/// keeps what it could not send. They are later, compared with the receiver's time, than the last fix before.
+/// Recognizes fixes that were made while the port was left unread and arrive after it was emptied: a USB receiver keeps
+/// what it could not send. Compared with the receiver's time, they arrive later than the last fix before them.
 struct FixDelay: Sendable {
-  /// A fix that is not later than this is the newest one.
+  /// A fix that is at most this many milliseconds late is the newest one.
   private static let tolerance: Int64 = 1000
-  /// Part of the time since the last fix by which the receiver's clock and that of the machine may differ.
+  /// The receiver's clock and that of the machine may drift apart by one part in this many.
   private static let drift: Int64 = 10_000
-  /// Then a time that differs is one that the receiver has corrected.
+  /// How long after reading has resumed a fix may be stale. After that, a time that differs was corrected by the
+  /// receiver.
   private static let span = Duration.seconds(3)
   private static let millisecondsPerDay: Int64 = 86_400_000
 
-  /// The receiver's time of the last fix, in milliseconds of the day, and when it came.
+  /// The receiver's time of the last fix, in milliseconds of the day, and when it arrived.
   private var last: (time: Int64, at: BootInstant)?
   private var resumed: BootInstant?
 

@@ -2,7 +2,7 @@
 package import Timekeeping
 
 /// Keeps a receiver's port open: opens it, and reopens it after it has vanished or while it is silent. A port is a
-/// serial line, or a connection to gpsd.
+/// serial line, a connection to gpsd, or a socket that receives NMEA 0183 from the network.
 ///
 /// A USB receiver may be unplugged and return under the same name, or keep its name and fall silent; both are handled
 /// by closing and reopening. gpsd does not notify its clients of a removed receiver either.
@@ -56,8 +56,8 @@ package struct PortSupervisor: Sendable {
     case open(since: BootInstant, lastSentence: BootInstant?, hasBytes: Bool)
   }
 
-  /// The backoff while nothing announces the device, with jitter: vehicles in a depot after a power cut do not open
-  /// everything at the same moment.
+  /// The backoff while nothing announces the device, with jitter, so that the vehicles in a depot do not all reopen
+  /// their ports at the same moment after a power cut.
   private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
 
   /// The problem if nothing is received.
@@ -66,7 +66,7 @@ package struct PortSupervisor: Sendable {
   package var noSentences = Problem(
     "sends bytes but no whole NMEA sentence", "check source.baud, or set baud = \"auto\"")
 
-  /// What the daemon does about either, as in `opening it again`.
+  /// What the daemon does about either problem, as in `opening it again`.
   package var recovery = "opening it again"
 
   private let device: String
@@ -77,9 +77,9 @@ package struct PortSupervisor: Sendable {
 
   /// - Parameters:
   ///   - device: its name, for messages.
-  ///   - silenceTimeout: maximum time of an open port without a complete sentence.
-  ///   - firstSentenceTimeout: timeout for the first sentence, if that is longer.
-  ///   - seed: of the jitter.
+  ///   - silenceTimeout: maximum time without a complete sentence while the port is open.
+  ///   - firstSentenceTimeout: timeout for the first sentence, if it is longer.
+  ///   - seed: for the jitter.
   package init(device: String, silenceTimeout: Duration, firstSentenceTimeout: Duration = .zero, seed: UInt64) {
     gate = RetryGate(seed: seed)
     self.device = device

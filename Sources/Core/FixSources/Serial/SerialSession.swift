@@ -3,32 +3,32 @@ import NMEA
 import Positioning
 package import Timekeeping
 
-/// Reads a receiver on a serial port: `PortSupervisor` decides when to open it, `BaudProbe` at which rate if none is
-/// configured, and the data is decoded.
+/// Reads a receiver on a serial port and decodes its data. `PortSupervisor` decides when to open the port, and
+/// `BaudProbe` at which baud rate if none is configured.
 ///
 /// A UART delivers 16 bytes at a time, and a receiver sends a thousand per second. To limit wake-ups, the first bytes
-/// of a burst pause the watching of the port, which is then read every 100 ms, on a fast line more often, until a read
-/// ends with a complete sentence or returns nothing: then the burst is assumed to be over, and the port is watched
-/// again. Once it is known when the receiver's next fix is complete (`BurstForecast`), the port is not watched until
-/// then: it is read once for each burst. While no fix is needed, the port is only emptied now and then.
+/// of a burst pause the watching of the port, which is then read every 100 ms (more often on a fast line) until a read
+/// ends with a complete sentence or returns nothing. Then the burst is assumed to be over, and the port is watched
+/// again. Once `BurstForecast` predicts when the receiver's next fix is complete, the port is not watched until then,
+/// and is read once for each burst. While no fix is needed, the port is only emptied now and then.
 package struct SerialSession: ElapsedTimeSession {
   private enum Reading {
     /// Data is passed on when it arrives.
     case watching
-    /// Nothing is read until then. `isForecast`: the time is a prediction of the next fix.
+    /// Nothing is read until this time. `isForecast`: the time is a prediction of the next fix.
     case paused(until: BootInstant, isForecast: Bool = false)
-    /// A read is in progress; whether it has returned data.
+    /// A read is in progress. `hasBytes`: it has returned data.
     case draining(hasBytes: Bool = false, isForecast: Bool)
   }
 
   /// The maximum time between reads in a burst.
   private static let maximumPeriod = Duration.milliseconds(100)
-  /// The time until the first read after a predicted one that came too early. It doubles with each further one.
+  /// The time until the first read after a predicted read that came too early. It doubles with each further read.
   private static let minimumPause = Duration.milliseconds(2)
   /// How often the port is emptied while no fix is needed, so that it neither overflows nor stays open when it is
   /// silent.
   private static let drainPeriod = Duration.seconds(20)
-  /// More reads than the kernel's buffers need, which for some drivers hold 640 kB.
+  /// More reads than are needed to empty the kernel's buffers, which hold 640 kB with some drivers.
   private static let maximumRepeats = 256
   /// A read of this many bytes is repeated at once: the kernel buffers 4,095.
   private static let largeRead = 2048
@@ -44,17 +44,17 @@ package struct SerialSession: ElapsedTimeSession {
   private var burst: (start: BootInstant, bytes: Int)?
   /// When the newest fix was complete, as far as that is known.
   private var completed = BootInstant.boot
-  /// Bytes since the end of the last fix, and between the ends of the two last ones.
+  /// The number of bytes since the end of the last fix, and between the ends of the last two fixes.
   private var bytesSinceFix = 0
   private var bytesPerFix = 0
-  /// Reads of this burst after a predicted one that came too early.
+  /// The number of reads of this burst after a predicted read that came too early.
   private var earlyReads = 0
-  /// Whether a read shortly before the predicted one has returned data.
+  /// Whether a read shortly before the predicted read has returned data.
   private var isInBurst = false
   private var isNeeded = true
-  /// Whether what is read is older than the need for fixes.
+  /// Whether data is read and discarded, because it arrived while no fix was needed.
   private var isDiscarding = false
-  /// How often the port is read again while it is emptied.
+  /// How often the port has been read again while it is being emptied.
   private var repeats = 0
   private var delay = FixDelay()
   private var supervisor: PortSupervisor
@@ -63,7 +63,7 @@ package struct SerialSession: ElapsedTimeSession {
   /// Counters of the line.
   package private(set) var lineStatistics = LineStatistics(.serial)
   private var sky = SatelliteCountReporter()
-  /// What the receiver has sent since the port was opened.
+  /// Recognizes the protocol of what the receiver has sent since the port was opened.
   private var protocols = ReceiverProtocolDetector()
   /// Whether data was received since the port was opened.
   private var hasBytes = false
@@ -79,16 +79,16 @@ package struct SerialSession: ElapsedTimeSession {
   /// - Parameters:
   ///   - device: its path, for messages.
   ///   - baud: baud rate; nil to detect it.
-  ///   - silenceTimeout: maximum time of an open port without a complete sentence.
+  ///   - silenceTimeout: maximum time without a complete sentence while the port is open.
   ///   - probe: detects the rate.
-  ///   - seed: of the jitter of retries.
+  ///   - seed: for the jitter of retries.
   package init(
     device: String, baud: Int?, silenceTimeout: Duration, probe: BaudProbe = BaudProbe(), seed: UInt64
   ) {
     self.device = device
     self.baud = baud
     self.probe = probe
-    // The search may need two rounds, if the receiver's start cut off the first one.
+    // Detection may need two rounds if the receiver started during the first one.
     supervisor = PortSupervisor(
       device: device, silenceTimeout: silenceTimeout, firstSentenceTimeout: baud == nil ? probe.round * 2 : .zero,
       seed: seed)
@@ -99,7 +99,7 @@ package struct SerialSession: ElapsedTimeSession {
     noSentences = supervisor.noSentences
   }
 
-  /// When to handle `deadline`; nil while waiting for the port only.
+  /// When to handle `deadline`; nil while waiting only for the port.
   package var nextDeadline: BootInstant? {
     if isDiscarding { return if case .paused(let time, _) = reading { time } else { nil } }
     let next: BootInstant? =
@@ -143,7 +143,7 @@ package struct SerialSession: ElapsedTimeSession {
         }
         earlyReads = 0
       } else if !hasBytes {
-        // The burst is over: what was predicted did not come in it.
+        // The burst is over, and the predicted fix was not in it.
         forecast.reset()
       }
       // Without any bytes, the burst has not begun.
@@ -181,10 +181,10 @@ package struct SerialSession: ElapsedTimeSession {
     let before = decoder.counters.sentences
     var fixes = [Fix]()
     decoder.decode(bytes, at: now) { fixes.append($0) }
-    // Several at once are no burst for each, or were read too late.
+    // Several fixes at once do not have a burst each, or were read too late.
     if fixes.count > 1 { forecast.reset() }
     note(bytes.count, fixes.count == 1 ? fixes.first : nil, at: now)
-    // Data at a rate that is only tried says nothing about the line.
+    // Data at a rate that is only being tried says nothing about the quality of the line.
     if !isProbing || decoder.counters.sentences > 0 { lineStatistics.observe(decoder.counters) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if isProbing { sentences = probe.received(sentences: sentences) }
@@ -210,8 +210,8 @@ package struct SerialSession: ElapsedTimeSession {
       return [.line(.pause)]
     case .paused: return []
     case .draining(_, let isForecast):
-      // The data arrived between the last read and this one: the line was active in the meantime. Before a predicted
-      // read it was silent.
+      // The data arrived between the previous read and this one, so the line was active. Before a predicted read it was
+      // silent.
       if !isForecast || isInBurst { decoder.noteActivity(at: now) }
       if isForecast { (burst, isInBurst) = (nil, false) }
       guard count >= SerialSession.largeRead else {
@@ -224,30 +224,30 @@ package struct SerialSession: ElapsedTimeSession {
   }
 
   /// Time until the next read in a burst. After a predicted read that came too early, the rest of the burst is assumed
-  /// to be as long as that of the one before.
+  /// to be as long as that of the previous one.
   ///
   /// - Parameter count: bytes that were just read, and are not counted yet.
   private mutating func pause(after count: Int = 0) -> Duration {
     guard forecast.isMissed else { return period }
     let shortest = SerialSession.minimumPause * (1 << min(earlyReads, 6))
     earlyReads += 1
-    // A UART may report the last bytes a few later.
+    // A UART may deliver the last bytes a few byte times late.
     let rest = duration(of: bytesPerFix - bytesSinceFix - count + 8)
     return min(max(rest, shortest), period)
   }
 
-  /// Notes what was read, with the newest fix in it.
+  /// Records what was read, with the newest fix in it.
   private mutating func note(_ count: Int, _ fix: Fix?, at now: BootInstant) {
     burst?.bytes += count
     bytesSinceFix += count
-    // With a position pending, the fix is one that the next burst has ended.
+    // If a position is pending, this fix was completed only by the beginning of the next burst.
     guard let fix, decoder.deadline == nil else { return }
     newest = fix
     let later = decoder.bytesAfterFix
     // A UART delivers 16 bytes at a time.
     completed = burst.map { min(now, $0.start + duration(of: $0.bytes - later + 16)) } ?? now
     (bytesPerFix, bytesSinceFix) = (bytesSinceFix - later, later)
-    // The first read of a burst has found it at once: a prediction could only be later.
+    // The first read of the burst already contained the fix: a prediction could only be later.
     guard case .paused = reading else { return }
     self.newest = nil
     forecast.reset()
@@ -292,8 +292,8 @@ package struct SerialSession: ElapsedTimeSession {
     return [.line(.pause)]
   }
 
-  /// The decoder goes on, so that it knows the receiver, and has the beginning of the burst in which fixes are needed
-  /// again.
+  /// The decoder continues, so that it knows the receiver, and has the beginning of the burst during which fixes are
+  /// needed again.
   private mutating func discard(_ bytes: Span<UInt8>, at now: BootInstant) -> [SourceEffect] {
     if case .draining = reading { reading = .draining(hasBytes: true, isForecast: false) }
     decoder.noteActivity(at: now)
@@ -303,10 +303,10 @@ package struct SerialSession: ElapsedTimeSession {
     return supervise(.received(sentences: Int(clamping: decoder.counters.sentences - before)), at: now)
   }
 
-  /// The port was read, and is emptied.
+  /// A read has finished while the port is being emptied.
   private mutating func discarded(at now: BootInstant) -> [SourceEffect] {
     guard case .draining(let hasBytes, _) = reading else { return [] }
-    // More than was read at once may be left.
+    // The port may hold more than one read returns.
     if hasBytes, repeats < SerialSession.maximumRepeats {
       repeats += 1
       reading = .draining(isForecast: false)
@@ -318,7 +318,7 @@ package struct SerialSession: ElapsedTimeSession {
     }
     isDiscarding = false
     reading = .watching
-    // Only a burst that has begun goes on.
+    // Only a burst that has begun is continued.
     decoder.discardUnlessContinued()
     return [.line(.watch)]
   }
@@ -330,7 +330,7 @@ package struct SerialSession: ElapsedTimeSession {
     if let found = protocols.found { supervisor.noSentences = PortSupervisor.Problem(sending: found) }
   }
 
-  /// Time between reads in a burst: at most half of the kernel's buffer fills up in it.
+  /// The time between reads in a burst, in which at most half of the kernel's buffer fills up.
   private var period: Duration {
     guard isTerminal == true else { return SerialSession.maximumPeriod }
     return min(SerialSession.maximumPeriod, duration(of: SerialSession.largeRead))
