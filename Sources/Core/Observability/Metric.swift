@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One number, or one for each value of its label, that a monitoring system may collect.
+/// One number, or one for each value of its label, for a monitoring system to collect.
 package struct Metric: Sendable {
   /// As in Prometheus' `# TYPE`.
   package enum Kind: String, Sendable {
     /// Grows from 0 at the start of the daemon. Its name ends in `_total`.
     case counter
-    /// Goes up and down.
+    /// Can increase and decrease.
     case gauge
   }
 
@@ -17,7 +17,7 @@ package struct Metric: Sendable {
     /// In the unit of the metric's name.
     package var value: Double
 
-    /// - Parameter label: only of a metric with one.
+    /// - Parameter label: only for a metric that has one.
     package init(_ value: Double, label: String? = nil) {
       self.label = label
       self.value = value
@@ -26,7 +26,7 @@ package struct Metric: Sendable {
 
   /// In base units: seconds, bytes, meters. Begins with ``prefix``.
   package let name: String
-  /// Whether it only grows.
+  /// Whether it is a counter or a gauge.
   package let kind: Kind
   /// One sentence.
   package let help: String
