@@ -69,8 +69,8 @@ package struct StoredToken: Equatable, Sendable {
 
   /// Parses what a previous run stored.
   ///
-  /// - context: what the token must be for; its claims are checked against this again.
-  ///   - context: what the token must be for; its claims are checked again.
+  /// - Parameters:
+  ///   - context: what the token must be for; its claims are checked against this again.
   ///   - key: the key of this run.
   /// - Throws: why it is discarded.
   package init(

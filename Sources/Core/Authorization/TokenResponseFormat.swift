@@ -159,7 +159,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
     body.starts(with: "eyJ".utf8) && body.count { $0 == UInt8(ascii: ".") } == 2
   }
 
-  /// The keys of the response. Their number is limited: a misconfigured provider may have put a token there.
+  /// The keys of the response. Limited in number and length: a misconfigured provider may have put a token there.
   static func keys(of response: JSONValue) -> Sentence {
     let keys = (response.object ?? [:]).keys.sorted().prefix(8)
     return keys.isEmpty ? "" : " (there is \(ExternalText(keys.map { "`\($0.prefix(40))`" }.joined(separator: ", "))))"
