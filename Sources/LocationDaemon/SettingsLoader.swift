@@ -127,7 +127,8 @@ package struct SettingsLoader {
   /// The times that the file may contain.
   package static let confirmationTimes = Duration.seconds(60)...(.seconds(86_400))
 
-  /// The time for the confirmation of changed settings; nil if no file asks for one. And what is wrong with that file.
+  /// `limit`: the time for the confirmation of changed settings; nil if no file asks for one. `warning`: what is wrong
+  /// with that file; nil if nothing is.
   var confirmation: (limit: Duration?, warning: String?) {
     let path = path + SettingsLoader.confirmationSuffix
     let text: String
