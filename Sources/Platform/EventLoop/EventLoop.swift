@@ -93,8 +93,9 @@ package import Timekeeping
     _ = unsafe sd_event_exit(event, code)
   }
 
-  /// Calls `work` soon after the current handler, in a separate iteration of the loop; several in the order of the
-  /// calls. Other events are handled in between, so that work which defers more work does not starve them.
+  /// Calls `work` after the current handler has returned; several are called in order. Work that is deferred by
+  /// deferred work waits until another event has been handled, if there is one, so that it does not starve other
+  /// events.
   package func `defer`(_ work: @escaping () -> Void) {
     deferredWork.append(work)
   }
