@@ -2,7 +2,7 @@
 import Vehicle
 import SystemCalls
 
-/// The driver's duty on disk. If the file exists, the driver is off duty; its text says since when, and for which
+/// The driver's duty on disk. If the file exists, the driver is off duty; its text says when this began, and for which
 /// vehicle.
 nonisolated struct DutyFile {
   private let file: StateFile

@@ -24,7 +24,7 @@ protocol EffectOwner: AnyObject {
   func lockVehicle()
   /// The sockets for other programs on the machine; nil if there are none.
   var sockets: LocalSockets? { get }
-  /// The run has ended, and no child process is running and no file is open any more.
+  /// The run has ended: no child process is running, and no file is open.
   func finish(_ ending: Lifecycle.Ending)
   /// The process ends without having run with settings.
   func exit(_ exit: Daemon.Exit)

@@ -21,8 +21,8 @@ package enum SecretWarnings {
   }
 
   /// What is probably wrong with the secret, and what to do; nil if nothing is.
-  ///- Parameter header: the name of the header that contains the secret.
-  /// - Parameter header: the name of the header whose value it is.
+  ///
+  /// - Parameter header: the name of the header that contains the secret.
   static func problem(of secret: Secret, header: String) -> String? {
     let text = secret.reveal()
     if let first = text.first, text.count > 1, first == text.last, "\"'".contains(first) {

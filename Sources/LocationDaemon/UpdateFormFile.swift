@@ -11,7 +11,7 @@ nonisolated struct UpdateFormFile {
   private let path = Environment.value(of: "STATE_DIRECTORY")?.split(separator: ":").first
     .map { "\($0)/\(UpdateFormFile.name)" }
 
-  /// - Returns: nil if there is no file, or it cannot be read: then the run learns it again.
+  /// - Returns: nil if there is no file, or it cannot be read: the run then learns the form again.
   func read() -> String? {
     path.flatMap { try? AtomicFile.read($0, limit: UpdateFormFile.maxTextSize) }.map {
       String(decoding: $0, as: UTF8.self)

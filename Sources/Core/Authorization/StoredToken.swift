@@ -118,8 +118,8 @@ extension StoredToken {
   /// Everything that determines which token a provider returns, as unambiguous text from which to compute a digest. It
   /// contains no secret: only the names and the public values of headers.
   ///
-  /// - Returns: nil if there is no context, or if the token need not be stored: a token file can be read again at no
-  ///   cost.
+  /// - Returns: nil if there is no context, or if the token does not have to be stored: a token file can be read again
+  ///   at no cost.
   package static func subject(of context: AuthorizationContext?, from provider: TokenProvider) -> String? {
     guard let context else { return nil }
     var parts = [context.providerID, context.scope.name, context.scope.id]

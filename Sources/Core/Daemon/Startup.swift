@@ -16,7 +16,7 @@ struct Startup: Sendable {
 
   private enum State {
     case starting
-    /// The settings were read; it waits until this time at the latest, for this.
+    /// The settings were read; the daemon waits for `MissingSettings`, until this time at the latest.
     case waiting(until: BootInstant, for: MissingSettings)
     case over
   }

@@ -28,7 +28,7 @@ struct CauseDescription: Equatable {
 }
 
 extension VehicleAgent.Snapshot {
-  /// The description of the cause that prevents or delays updates.
+  /// The description of what the agent is waiting for.
   var causeDescription: CauseDescription { row(of: cause) }
 
   /// The table of causes.

@@ -13,7 +13,8 @@ package struct Explanation: Equatable, Sendable, Codable {
   /// For a person: what happened, and when the next update is due.
   package var sentence: String
 
-  /// - Parameters: - reason: one of the words listed at ``reason``.
+  /// - Parameters:
+  ///   - reason: one of the words listed at ``reason``.
   ///   - sentence: without coordinates.
   package init(_ reason: String, _ sentence: String) {
     self.reason = reason

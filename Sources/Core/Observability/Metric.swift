@@ -12,7 +12,7 @@ package struct Metric: Sendable {
 
   /// A value, with the value of the label if the metric has one.
   package struct Sample: Equatable, Sendable {
-    /// Any text; nil where the metric has no label.
+    /// Any text; nil if the metric has no label.
     package var label: String?
     /// In the unit of the metric's name.
     package var value: Double
@@ -32,7 +32,7 @@ package struct Metric: Sendable {
   package let help: String
   /// The name of its label; nil: it has a single value.
   package let label: String?
-  /// Empty when there is no value.
+  /// Empty if there is no value.
   package let samples: @Sendable (MetricReading) -> [Sample]
 
   /// What the name of each metric begins with.

@@ -10,7 +10,7 @@ package final class ClockWatch {
   private let onChange: () -> Void
   private var source: EventSource<IOEvents>?
 
-  /// - Throws: code `source`: there is no descriptor left, or the kernel does not support this.
+  /// - Throws: code `source`: no descriptor is left, or the kernel does not support this.
   package init(loop: EventLoop, onChange: @escaping () -> Void) throws(EventLoopError) {
     do throws(Errno) {
       timer = Descriptor(owning: try Errno.retrying { fleet_clock_watch_open() })

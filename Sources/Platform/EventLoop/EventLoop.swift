@@ -15,7 +15,7 @@ package import Timekeeping
   private var isWorkDue = false
   private var isExiting = false
 
-  /// - Throws: code `loop`: there are no memory or descriptors left.
+  /// - Throws: code `loop`: no memory or descriptors are left.
   package init() throws(EventLoopError) {
     var event: OpaquePointer?
     let result = unsafe sd_event_new(&event)

@@ -36,7 +36,7 @@ extension EventLoop {
   /// - Parameter slack: the allowed delay, so that it can share a wake-up with other timers or processes. Rearming a
   ///   timer for a later time costs a system call each time without slack, and at most four per second with a slack of
   ///   a quarter of a second.
-  /// - Throws: code `source`: there are no descriptors left for a timerfd.
+  /// - Throws: code `source`: no descriptors are left for a timerfd.
   package func makeTimer(
     slack: Duration = .zero, _ handler: @escaping () -> Void
   ) throws(EventLoopError) -> LoopTimer {

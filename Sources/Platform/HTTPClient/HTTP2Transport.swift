@@ -81,7 +81,7 @@ final class HTTP2Transport {
   /// Called with each response, before the completion handler of its request.
   var onAnswered: (() -> Void)?
 
-  /// - Throws: if there are no descriptors left for a timer.
+  /// - Throws: if no descriptors are left for a timer.
   init(
     loop: EventLoop, configuration: HTTPClientConfiguration, meter: ConnectionMeter
   ) throws(HTTPClientError) {
