@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import SystemCalls
 
-/// What the next start must know of settings that need a confirmation, or were taken back, in a small file of the state
+/// What the next start must know about settings that need a confirmation or were reverted, in a small file in the state
 /// directory.
 struct ConfirmationFile {
   private static let name = "settings-confirmation"
   private static let maxTextSize = 4096
 
   private let path: String?
-  /// The last error, so that it is reported once.
+  /// The last error, kept so that it is reported only once.
   private var lastError: String?
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used; nil stores nothing.

@@ -7,14 +7,14 @@ import Release
 import Varlink
 import Vehicle
 
-/// The protocol of the control socket: Varlink, and the lines of releases before 0.3.0 beside it, which an older
-/// `fleet-locationctl` speaks while an upgrade waits for a restart. A line is a JSON object, and so is its response,
-/// after which the connection is closed.
+/// The protocol of the control socket: Varlink, and also the lines of releases before 0.3.0, which an older
+/// `fleet-locationctl` still uses while an upgrade waits for a restart. A line is a JSON object, and so is its
+/// response, after which the connection is closed.
 enum ControlProtocol {
   /// In the service's runtime directory; nil if it runs without systemd.
   static var socketPath: String? { RuntimeDirectory.path.map { LocalSocket.control.path(of: $0) } }
 
-  /// The interface of Varlink.
+  /// The name of the Varlink interface.
   static let interface = "io.fleet-locationd.Control"
 
   /// What to do with a message of a client.
@@ -25,7 +25,7 @@ enum ControlProtocol {
     case reply([UInt8])
     /// Nothing: no reply is wanted.
     case nothing
-    /// Close the connection: the message is none.
+    /// Close the connection: what was received is not a message.
     case close
   }
 
@@ -33,7 +33,7 @@ enum ControlProtocol {
   nonisolated enum ReplyForm: Equatable {
     case line
     case varlink
-    /// Not at all.
+    /// It is not sent.
     case none
   }
 
@@ -122,7 +122,7 @@ enum ControlProtocol {
 
   /// The daemon's response; nil if none is sent.
   ///
-  /// - Parameter interface: whose errors it may have.
+  /// - Parameter interface: the interface whose errors the reply may contain.
   static func encode(
     _ response: Daemon.Response, as form: ReplyForm, in interface: String = interface
   ) -> [UInt8]? {
@@ -140,7 +140,7 @@ enum ControlProtocol {
     case .metrics(let text): JSONValue.object(["metrics": .string(text)]).encoded
     case .done(let remark):
       JSONValue.object(members(remark: remark).merging(["done": .bool(true)]) { $1 }).encoded
-    // No line asks for it.
+    // No line requests monitoring.
     case .monitoring, .monitoringPositions: failure("not in a line")
     case .refused(_, let why): failure(why)
     }
@@ -167,7 +167,7 @@ enum ControlProtocol {
     return VarlinkReply(value.map { [name: $0] } ?? [:], continues: true)
   }
 
-  /// The reply to one monitor more than there may be.
+  /// The reply to a monitor that exceeds the maximum number.
   static func tooManyMonitors(_ maximum: Int, in interface: String) -> [UInt8] {
     VarlinkReply(
       error: "\(interface).TooManyMonitors",

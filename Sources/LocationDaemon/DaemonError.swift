@@ -23,7 +23,7 @@ package nonisolated struct DaemonError: Error, Sendable {
   }
 
   /// Whether the only problem is a file or credential of the settings that cannot be used yet: missing, incomplete or
-  /// not readable for this user.
+  /// not readable by this user.
   package var mayAppearLater: Bool {
     switch cause {
     case let error as ConfigurationError: error.mayAppearLater

@@ -10,7 +10,7 @@ package nonisolated struct DirectoryLocks {
   private let runtime: FileLock?
   private let state: FileLock?
 
-  /// Locks the runtime and state directory; without systemd there are none.
+  /// Locks the runtime directory and the state directory; without systemd there are none.
   ///
   /// - Throws: exit code `inUse` if another daemon has locked one of them.
   package init() throws(DaemonError) {
@@ -20,10 +20,10 @@ package nonisolated struct DirectoryLocks {
 
   /// Whether a daemon has locked this directory.
   ///
-  /// - Throws: the error of open(2), if this user cannot find out.
+  /// - Throws: the error of open(2), if this user cannot find that out.
   package static func isHeld(in directory: String) throws(Errno) -> Bool { try FileLock.isHeld("\(directory)/\(name)") }
 
-  /// - Parameter directories: separated by colons; only the first is locked.
+  /// - Parameter directories: one or more, separated by colons; only the first is locked.
   private static func lock(in directories: String?) throws(DaemonError) -> FileLock? {
     guard let directory = directories?.split(separator: ":").first else { return nil }
     let path = "\(directory)/\(name)"

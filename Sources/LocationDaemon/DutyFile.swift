@@ -2,7 +2,7 @@
 import Vehicle
 import SystemCalls
 
-/// The driver's duty on disk. If the file exists, the driver is off duty; its text says since when, and for which
+/// The driver's duty on disk. If the file exists, the driver is off duty; its text says when this began, and for which
 /// vehicle.
 nonisolated struct DutyFile {
   private let file: StateFile
@@ -18,7 +18,7 @@ nonisolated struct DutyFile {
   }
 
   /// - Returns: what an earlier run has stored, and what is wrong. If it is unknown whether the driver was on duty, the
-  ///   driver is not: a vehicle without a driver must not be offered trips.
+  ///   driver counts as off duty: a vehicle without a driver must not be offered trips.
   func read() -> (record: DutyRecord?, problem: String?) {
     let path = file.path ?? ""
     let rest = "so it is unknown whether the driver was on duty; the vehicle is OFFLINE"
@@ -30,7 +30,7 @@ nonisolated struct DutyFile {
     }
   }
 
-  /// Stores that the driver is off duty, or on duty (nil). It is on disk when this returns.
+  /// Stores that the driver is off duty, or on duty (nil). The change is on disk when this returns.
   ///
   /// - Returns: why it could not be stored, and what to do; nil on success.
   func store(_ record: DutyRecord?) -> String? {

@@ -10,23 +10,23 @@ import ServiceManager
 import Timekeeping
 import TokenStore
 
-/// Has the performer, and does what it cannot.
+/// Owns the performer, and does what the performer cannot.
 protocol EffectOwner: AnyObject {
-  /// Read the settings, and prepare all that they need.
+  /// Reads the settings, and prepares everything that they need.
   func readSettings()
-  /// Read the last settings that worked, and prepare all that they need.
+  /// Reads the last settings that worked, and prepares everything that they need.
   func readKeptSettings(isReverting: Bool)
-  /// Use what was prepared.
+  /// Uses what was prepared.
   func useSettings()
   /// Passes an input to `Daemon`, also while an effect is performed.
   func pass(_ input: Daemon.Input)
-  /// Try to lock the vehicle.
+  /// Tries to lock the vehicle.
   func lockVehicle()
-  /// For other programs on the machine.
+  /// The sockets for other programs on the machine; nil if there are none.
   var sockets: LocalSockets? { get }
-  /// The run has ended, and no program or file is open any more.
+  /// The run has ended: no child process is running, and no file is open.
   func finish(_ ending: Lifecycle.Ending)
-  /// The process ends without having run.
+  /// The process ends without having run with settings.
   func exit(_ exit: Daemon.Exit)
 }
 
@@ -38,7 +38,7 @@ final class EffectPerformer {
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
   let meters = ConnectionMeters()
-  /// These two are nil before there are settings.
+  /// Both are nil before there are settings.
   private var clients: HTTPClients?
   private var tokens: TokenFetcher?
   private let tokenCache = TokenCache()
@@ -53,7 +53,7 @@ final class EffectPerformer {
   private var confirmationFile = ConfirmationFile.ofService
   /// To be set before the first effect is performed.
   weak var owner: (any EffectOwner)?
-  /// The last events, including those below the journal's level.
+  /// The last events of level info and above, also those below the journal's level.
   private var recentEvents = RecentEvents()
 
   init(loop: EventLoop, journal: Journal, notifier: ServiceNotifier, loader: SettingsLoader) {
@@ -93,17 +93,17 @@ final class EffectPerformer {
     case .storeSettings(let text):
       if let trouble = loader.store(text) { write(.settingsWarning(trouble)) }
     case .readSettings:
-      // Before there are settings, the unit starts.
+      // Before there are settings, the unit is still starting.
       if clients != nil { notifier.reloading() }
       owner?.readSettings()
     case .readKeptSettings(let isReverting): owner?.readKeptSettings(isReverting: isReverting)
     case .storeConfirmation(let text):
       if let trouble = confirmationFile.store(text) { write(.settingsWarning(trouble)) }
     case .useSettings: owner?.useSettings()
-    // After the status of all that is passed in this call of the loop, which names the first source.
+    // Sent after the status of everything that is passed in this call of the loop: that status names the first source.
     case .ready: loop.defer { [notifier] in _ = notifier.ready() }
     case .lockVehicle: owner?.lockVehicle()
-    // The rest is for the store's last commit.
+    // The extra time is for the last commit of the store.
     case .stopping(let time): notifier.stopping(within: time + .seconds(5))
     case .showStatus(let line): notifier.status(line)
     case .measure: owner?.pass(.measured(measurement))
@@ -147,7 +147,7 @@ final class EffectPerformer {
     do {
       try limits?.write(text)
     } catch {
-      // Reported once, because it would fail again at each update.
+      // Reported once, because it would fail again with each update.
       if !hasLimitsFailed { write(.settingsWarning(error.message)) }
       hasLimitsFailed = true
     }
@@ -170,7 +170,7 @@ final class EffectPerformer {
     if let text = updateFormFile.read() { feed(.updateFormFound(text)) }
   }
 
-  /// Restores what the driver has chosen before a restart. To be called before the first position.
+  /// Restores what the driver chose before a restart. To be called before the first position.
   func restoreDuty() {
     let (pause, duty) = (pauseFile.read(), dutyFile.read())
     owner?.pass(
@@ -193,7 +193,7 @@ final class EffectPerformer {
     }
   }
 
-  /// Watches the token file, if the provider is one.
+  /// Watches the token file, if the token comes from a file.
   func watchToken(_ provider: TokenProvider) {
     tokens?.watch(provider) { [weak self] in self?.feed(.tokenFileChanged) }
   }
@@ -202,7 +202,7 @@ final class EffectPerformer {
 
   /// Applies new settings.
   ///
-  /// - Parameter newClients: made from the same settings.
+  /// - Parameter newClients: the clients made from the same settings.
   func configure(_ settings: Settings, clients newClients: HTTPClients) {
     journal.level = settings.logLevel
     if let clients {

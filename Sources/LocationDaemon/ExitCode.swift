@@ -3,20 +3,20 @@ import Glibc
 import SystemCalls
 import Vehicle
 
-/// Exit statuses of the program, after sysexits.h; also in `docs/architecture.md` and `--help`.
+/// Exit statuses of the daemon, after sysexits.h; also in `docs/architecture.md` and `--help`.
 package nonisolated enum ExitCode {
-  /// It was stopped, or its recording was delivered.
+  /// The daemon was stopped, or its recording was delivered.
   package static let done: Int32 = 0
   /// The command line is invalid.
   package static let usage: Int32 = 64
   /// A recording ended, and most of its positions were rejected, or it had none.
   package static let rejected: Int32 = 65
-  /// A file or credential of the settings was missing for too long; a new start may find it.
+  /// A file or credential that the settings name was missing for too long; a new start may find it.
   package static let unavailable: Int32 = 69
-  /// The system denied a required resource, such as an event loop, or a directory of the service was deleted.
+  /// The system denied a required resource, such as an event loop; or a directory of the service was deleted.
   package static let system: Int32 = 71
-  /// Another daemon uses the same directories; or the program was started by hand with the settings of an installed
-  /// service, which runs or is paused.
+  /// Another daemon uses the same directories; or the daemon was started by hand with the settings of an installed
+  /// service that is running or paused.
   package static let inUse: Int32 = 73
   /// A recording ended, and some of it could not be delivered.
   package static let undelivered: Int32 = 75
@@ -25,7 +25,7 @@ package nonisolated enum ExitCode {
   /// The settings, or a file or credential that they name, are invalid.
   package static let configuration: Int32 = 78
 
-  /// For a file that cannot be read: `unavailable` if it is missing, because it may appear later.
+  /// For a file that cannot be read: `unavailable` if it does not exist, because it may appear later.
   static func ofFile(_ path: String) -> Int32 {
     FileAccess.refusal(path, F_OK)?.code == ENOENT ? unavailable : configuration
   }

@@ -8,10 +8,10 @@ package import HTTPMessages
 import Release
 import Timekeeping
 
-/// Test requests to Fleet Engine with the daemon's settings, proxy and certificates: one without a token, to see which
-/// server answers, and an update that changes nothing with a token, to see whether the token is accepted.
+/// Test requests to Fleet Engine with the daemon's settings, proxy and certificates: a request without a token, to see
+/// which server answers, and an update with a token that changes nothing, to see whether the token is accepted.
 package final class FleetEngineProbe {
-  /// How far this machine's clock is ahead; nil if it is not known. Certificates are verified at the corrected time
+  /// How far this machine's clock is ahead; nil if that is unknown. Certificates are verified at the corrected time
   /// while the clock is unset.
   package var clockError: Duration?
   private let loop: EventLoop
@@ -33,7 +33,7 @@ package final class FleetEngineProbe {
     ask(endpoint.probe, completion)
   }
 
-  /// Makes an update that changes nothing.
+  /// Sends an update that changes nothing.
   ///
   /// - Parameter completion: called once, in a later iteration of the loop.
   package func tryUpdate(with token: Secret, completion: @escaping (UpdateOutcome) -> Void) {

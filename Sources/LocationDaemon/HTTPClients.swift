@@ -41,7 +41,7 @@ final class ExchangeTable {
   private var configuration: HTTPClientConfiguration
   /// The sum of the counters of all replaced clients.
   private var earlierTraffic = TrafficCounters()
-  /// A replaced client lives until its requests end.
+  /// The running requests. A replaced client is kept until its requests end.
   private var running: [UInt64: (client: HTTPClient, exchange: HTTPExchange)] = [:]
 
   init(_ client: HTTPClient, _ configuration: HTTPClientConfiguration) {
@@ -49,7 +49,7 @@ final class ExchangeTable {
     self.configuration = configuration
   }
 
-  /// Opens the connection for a request that follows.
+  /// Opens the connection for a request that will follow.
   func connect(to url: String, certificateTime: Timestamp?) {
     client.connect(to: url, certificateTime: certificateTime)
   }
@@ -78,8 +78,8 @@ final class ExchangeTable {
     client.dropConnections()
   }
 
-  /// Uses the other table's client for later requests, unless its configuration is the same: then the connection is
-  /// reused.
+  /// Uses the other table's client for later requests. If the configuration is the same, the client and its connection
+  /// are kept.
   func replaceClient(by other: ExchangeTable) {
     guard other.configuration != configuration else { return }
     earlierTraffic = traffic

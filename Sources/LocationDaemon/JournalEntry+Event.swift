@@ -4,7 +4,7 @@ import Observability
 import ServiceManager
 
 extension JournalEntry {
-  /// An event of the core as a line of the journal.
+  /// An event of the core as a journal entry.
   init(_ event: Event) {
     self.init(
       event.kind.priority, event.sentence, messageID: event.kind.messageID,

@@ -8,16 +8,16 @@ import SystemCalls
 import Varlink
 import Vehicle
 
-/// Is passed the requests of other programs.
+/// Receives the requests of other programs.
 protocol RequestOwner: AnyObject {
   func pass(_ input: Daemon.Input)
   func write(_ event: Event)
 }
 
-/// The sockets for other programs on the machine: what they ask is passed to `Daemon`, and they are sent its responses
-/// and what they monitor.
+/// The sockets for other programs on the machine: requests are passed to `Daemon`, and its responses and what clients
+/// monitor are sent to them.
 final class LocalSockets {
-  /// The environment variable with the directory for the socket for positions, which the units set.
+  /// The environment variable that names the directory of the socket for positions; the units set it.
   static let positionsVariable = "FLEET_POSITIONS"
 
   private let loop: EventLoop
@@ -25,7 +25,7 @@ final class LocalSockets {
   private var control: ControlServer?
   private var positions: ControlServer?
   private var servesPositions = false
-  /// Where the responses to requests go, by their IDs.
+  /// The handlers of the responses, by the IDs of their requests.
   private var replies: [UInt64: (Daemon.Response) -> Void] = [:]
   private var lastRequest: UInt64 = 0
 
@@ -36,7 +36,7 @@ final class LocalSockets {
 
   // MARK: - The sockets
 
-  /// Opens the control socket for `fleet-locationctl`. The daemon also works without it.
+  /// Opens the control socket for `fleet-locationctl`. The daemon works even without it.
   func listen() {
     guard let path = ControlProtocol.socketPath else { return }
     do {
@@ -48,11 +48,11 @@ final class LocalSockets {
     } catch {
       owner?.write(.settingsWarning(error.message))
     }
-    // Those of the socket before are gone with it.
+    // The monitors of the previous socket were disconnected with it.
     owner?.pass(.unmonitored)
   }
 
-  /// Opens the socket for positions, unless it is in place, or closes it.
+  /// Opens the socket for positions, unless it is already in place, or closes it.
   func servePositions(_ isOn: Bool) {
     servesPositions = isOn
     if isOn, positions?.isInPlace == true { return }
@@ -71,7 +71,7 @@ final class LocalSockets {
     }
   }
 
-  /// Makes those again whose file was deleted or replaced.
+  /// Makes each socket again whose file was deleted or replaced.
   func restore() {
     if control?.isInPlace == false { listen() }
     if positions?.isInPlace == false { servePositions(servesPositions) }
@@ -80,8 +80,8 @@ final class LocalSockets {
   /// Whether clients can connect to the control socket.
   var isListening: Bool { control?.isInPlace == true }
 
-  /// - Throws: code `failed` if there is no directory, or users other than its owner and group have access to it. Its
-  ///   group alone may connect, and only its owner may make a socket.
+  /// - Throws: code `failed` if there is no directory, if other users have access to it, or if its group can write to
+  ///   it: only its group may connect, and only its owner may make a socket.
   private static func positionsPath() throws(ControlSocketError) -> String {
     guard let directory = Environment.value(of: positionsVariable), !directory.isEmpty else {
       throw ControlSocketError(
@@ -128,7 +128,7 @@ final class LocalSockets {
       guard let first = ControlProtocol.encode(response, as: .varlink, in: interface) else { return }
       if case .refused = response { return client.answer(first) }
       server.monitor(client, first: first)
-      // It is gone.
+      // The client may have disconnected already.
       if server.monitorCount == 0 { server.onLastMonitorGone?() }
     }
   }
@@ -156,12 +156,12 @@ final class LocalSockets {
     positions.map { StatusReport.Monitors(connected: $0.monitorCount, dropped: $0.droppedMonitors) }
   }
 
-  /// Sends it to all who monitor the daemon.
+  /// Sends an item to all programs that monitor the daemon.
   func monitor(_ item: MonitorItem) {
     if let control, control.monitorCount > 0 { control.publish(ControlProtocol.encode(item)) }
   }
 
-  /// Sends it to all who monitor the positions.
+  /// Sends a position to all programs that monitor the positions.
   func send(_ position: VehiclePosition) {
     if let positions, positions.monitorCount > 0 { positions.publish(PositionProtocol.encode(position)) }
   }

@@ -18,16 +18,16 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   private let loop: EventLoop
   private let notifier: ServiceNotifier
   private let loader: SettingsLoader
-  /// Nil before there are any.
+  /// The settings in force; nil before there are any.
   private var settings: Settings?
-  /// What is ready for the settings that were read last.
+  /// What was prepared for the settings that were read last.
   private var prepared: Prepared?
   private var daemon: Daemon
-  /// Inputs that `daemon` has not been passed yet, and reads that come before later ones: an effect may have its
-  /// outcome at once.
+  /// Inputs, and reads of lines, that `daemon` has not been passed yet, in order: an effect may have its outcome at
+  /// once.
   private var pending: [Pending] = []
   private var isStepping = false
-  /// The clocks as read in this call of the loop; nil before, and after an effect that may have taken time.
+  /// The clocks as read in this call of the loop; nil before that, and after an effect that may have taken time.
   private var clocks: Moment?
   private let performer: EffectPerformer
   private let monitor: SystemMonitor
@@ -40,7 +40,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   private(set) var sockets: LocalSockets?
   private var signals: [EventSource<Void>] = []
   private let directories: ServiceDirectories
-  /// Why the process ends without having run; nil if it was stopped, or runs.
+  /// Why the process ends without having run; nil if it was stopped, or is running.
   private var failure: DaemonError?
 
   /// - Parameter loader: reads the settings.
@@ -116,11 +116,11 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
 
   private enum Pending {
     case input(Daemon.Input)
-    /// A read of the line of the source with this ID.
+    /// A read from the line of the source with this ID.
     case read(Int)
   }
 
-  /// Passes an input, after all earlier ones.
+  /// Passes an input to the daemon, after all earlier ones.
   func pass(_ input: Daemon.Input) {
     pending.append(.input(input))
     step()
@@ -141,7 +141,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     clocks = nil
   }
 
-  /// The time of what is passed now. What has happened to the clocks is passed before.
+  /// The time of the input that is passed now. A suspend or a step of the clock is passed before it.
   private func time() -> Moment {
     if let clocks { return clocks }
     let now = loop.now
@@ -152,7 +152,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
 
   package func pass(_ input: SourceInput, of id: Int) { pass(.line(id, input)) }
 
-  /// Passes what the line of a source has received. Not while effects are performed.
+  /// Passes data that the line of a source has received. Must not be called while effects are performed.
   package func receive(_ bytes: Span<UInt8>, from sender: SourceSender, of id: Int) {
     let wasStepping = isStepping
     isStepping = true
@@ -189,7 +189,8 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     armed = daemon.nextDeadline
     guard let deadline = armed else { return timer.disarm() }
     guard deadline <= loop.now.boot else { return timer.arm(at: deadline) }
-    // What is due at once, as the next fix of a recording, needs no timer; if an earlier one fires, it does no harm.
+    // What is due at once, such as the next fix of a recording, needs no timer; if an earlier timer fires, it does no
+    // harm.
     loop.defer { [weak self] in
       guard let self, armed == deadline else { return }
       armed = nil
@@ -203,7 +204,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
 
   // MARK: - The sources
 
-  /// Makes the sources of new settings that are not running already.
+  /// Makes the sources of new settings that are not already running.
   ///
   /// - Parameter isVehicleInUse: whether another process has their vehicle.
   /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed.
@@ -244,7 +245,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
 
   // MARK: - Settings
 
-  /// What new settings need.
+  /// Everything that new settings need.
   private struct Prepared {
     let settings: Settings
     let configuration: Daemon.Configuration
@@ -253,9 +254,9 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     let sources: [Daemon.Source]
   }
 
-  /// Reads the settings, and prepares all that they need.
+  /// Reads the settings, and prepares everything that they need.
   func readSettings() {
-    // The request may have come over the old socket.
+    // The request may have come over the previous socket.
     if sockets?.isListening != true { loop.defer { [weak self] in self?.sockets?.listen() } }
     pass(.settingsRead(loader.read(prepare)))
   }
@@ -271,7 +272,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     let confirmation = loader.confirmation
     configuration.confirmation = confirmation.limit
     if let warning = confirmation.warning { configuration.warnings.append(warning) }
-    // Neither the vehicle's lock nor a line may be taken from the settings in force.
+    // For settings that are not used, neither the vehicle's lock nor a line may be taken from the settings in force.
     if daemon.rejection(of: configuration) != nil { return .valid(configuration) }
     let clients = try HTTPClients(settings, loop: loop, meters: performer.meters)
     let lock = vehicleLock.attempt(settings)
@@ -304,14 +305,14 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
     if let report = LocationDaemon.crashOfPreviousRun() { write(.crashed(report)) }
     if loop.now.wall < Release.buildDate { write(.clockUnset) }
-    // The clocks are compared before each input, which detects the suspend or step.
+    // The clocks are compared before each input; this detects the suspend or the step.
     let trouble = monitor.watch(
       onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.pass(.deadline) })
     if let trouble { write(.networkUnwatched(trouble)) }
   }
 
-  /// Restores the state of the previous run, before the first fix. The token comes before the pause, because a paused
-  /// vehicle may have to send OFFLINE.
+  /// Restores the state of the previous run, before the first fix. The token is restored before the pause, because a
+  /// paused vehicle may have to send OFFLINE.
   private func restore(_ settings: Settings) {
     performer.restoreRunState()
     performer.restoreUpdateForm()

@@ -2,12 +2,12 @@
 import Glibc
 import SystemCalls
 
-/// Writes the file of `metrics.textfile`.
+/// Writes the file that `metrics.textfile` names.
 struct MetricsFile {
-  /// The last error, so that it is reported once.
+  /// The last error, kept so that it is reported only once.
   private var lastError: String?
 
-  /// Replaces the file, readable for every user.
+  /// Replaces the file, which every user can read.
   ///
   /// - Returns: a new error and its remedy; nil if it succeeded, or failed with the same error as last time.
   mutating func write(_ text: String, to path: String) -> String? {

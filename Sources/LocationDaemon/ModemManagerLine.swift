@@ -6,7 +6,7 @@ package import FixSources
 /// The connection to ModemManager: makes the session's requests, and passes on the responses.
 package final class ModemManagerLine: SourceLine {
   /// Maximum wait for ModemManager to authorize switching the receiver off: polkit needs this process to exist until
-  /// then. The modem then completes it alone.
+  /// then. After that, ModemManager completes it alone.
   private static let releaseLimit = Duration.seconds(1)
 
   private let loop: EventLoop

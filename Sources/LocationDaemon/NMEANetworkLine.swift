@@ -5,14 +5,14 @@ package import FixSources
 package import StreamSocket
 import SystemCalls
 
-/// The socket at which senders of NMEA 0183 connect or send datagrams.
+/// The socket to which senders of NMEA 0183 connect or send datagrams.
 package final class NMEANetworkLine: SourceLine {
   /// Where sentences come from.
   package enum Endpoint {
     case listen(host: String, port: Int, connections: Int)
     case datagrams(host: String, port: Int, group: DatagramSocket.Group?)
 
-    /// For the session.
+    /// The transport, for the session.
     package var transport: NMEANetworkSession.Transport {
       switch self {
       case .listen(_, _, let connections): .listener(connections: connections)
@@ -28,7 +28,7 @@ package final class NMEANetworkLine: SourceLine {
   /// The connected senders, by ID.
   private var senders: [Int: StreamSocket] = [:]
   private var datagrams: DatagramSocket?
-  /// With how many bytes connections are read.
+  /// SO_RCVLOWAT of the connections: the number of unread bytes at which they become readable.
   private var lowWaterMark = 1
 
   package init(loop: EventLoop, endpoint: Endpoint, handlers: LineHandlers) {
@@ -37,7 +37,7 @@ package final class NMEANetworkLine: SourceLine {
     self.handlers = handlers
   }
 
-  /// The port on which it listens; nil while it does not listen.
+  /// The port on which the socket listens; nil while it does not listen.
   package var port: Int? { listener?.port ?? datagrams?.port }
 
   package func perform(_ operation: LineOperation) {

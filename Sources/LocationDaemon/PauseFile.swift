@@ -2,7 +2,7 @@
 import Vehicle
 import SystemCalls
 
-/// The pause on disk. If the file exists, the vehicle is paused; its text says since when.
+/// The pause on disk. If the file exists, the vehicle is paused; its text says when the pause began.
 nonisolated struct PauseFile {
   private let file: StateFile
 
@@ -32,7 +32,7 @@ nonisolated struct PauseFile {
     }
   }
 
-  /// Stores a pause, or its end (nil). It is on disk when this returns.
+  /// Stores a pause, or its end (nil). The change is on disk when this returns.
   ///
   /// - Returns: why it could not be stored, and what to do; nil on success.
   func store(_ record: PauseRecord?) -> String? {

@@ -7,7 +7,7 @@ import Varlink
 
 /// The protocol of the socket for positions: Varlink, with one method.
 enum PositionProtocol {
-  /// The interface of Varlink.
+  /// The name of the Varlink interface.
   static let interface = "io.fleet-locationd.Positions"
   /// The methods of the interface.
   static let methods = [VarlinkService.Method("MonitorPositions", isStream: true)]

@@ -7,7 +7,7 @@ import SerialPort
 package final class RecordingLine: SourceLine {
   private static let readSize = 4096
 
-  /// For messages.
+  /// The name for messages.
   package let name: String
   private let loop: EventLoop
   private let handlers: LineHandlers
@@ -32,7 +32,7 @@ package final class RecordingLine: SourceLine {
 
   package func perform(_ operation: LineOperation) {
     switch operation {
-    // In a turn of its own: a FIFO without a position can be endless.
+    // The read waits for another iteration of the loop: a FIFO without a position can be endless.
     case .read: loop.defer { [weak self] in self?.read() }
     case .close, .end: input = nil
     case .open, .setSpeed, .pause, .watch, .awaitBytes, .send, .rejoin, .modem: break

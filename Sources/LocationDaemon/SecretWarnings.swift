@@ -3,10 +3,10 @@ package import Configuration
 import HTTPMessages
 import ServiceManager
 
-/// Warnings about the secrets of token requests that the provider will probably reject, because something was added to
-/// them when they were written. They never contain the secret.
+/// Warnings about the secrets of token requests: the provider will probably reject a secret to which something was
+/// added when it was written. The warnings never contain the secret.
 package enum SecretWarnings {
-  /// - Returns: one sentence for each credential or file with such a secret; none for one that cannot be read.
+  /// - Returns: one sentence for each credential or file with such a secret; none for a secret that cannot be read.
   package static func warnings(_ token: Settings.Token) -> [String] {
     token.headers.compactMap { header in
       let (secret, source): (Secret?, String)
@@ -22,7 +22,7 @@ package enum SecretWarnings {
 
   /// What is probably wrong with the secret, and what to do; nil if nothing is.
   ///
-  /// - Parameter header: the name of the header whose value it is.
+  /// - Parameter header: the name of the header that contains the secret.
   static func problem(of secret: Secret, header: String) -> String? {
     let text = secret.reveal()
     if let first = text.first, text.count > 1, first == text.last, "\"'".contains(first) {

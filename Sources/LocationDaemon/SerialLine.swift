@@ -58,7 +58,7 @@ package final class SerialLine: SourceLine {
     do {
       try port?.setBaud(baud)
     } catch {
-      // Other errors end the port, which is reported separately.
+      // Other errors end the connection to the port, which is reported separately.
       if error.code == .badBaud { handlers.pass(.speedRefused) }
     }
   }

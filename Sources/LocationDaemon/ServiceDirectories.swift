@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import SystemCalls
 
-/// The directories that systemd has made for the service. Once deleted, one cannot be made again by the service, whose
-/// sandbox contains only the one that was there at the start.
+/// The directories that systemd has made for the service. The service cannot make a deleted directory again, because
+/// its sandbox contains only the directory that existed at the start.
 nonisolated struct ServiceDirectories {
   private let directories: [(path: String, identity: Inode)]
 
-  /// The directories of this process; none without systemd, which would not start it again.
+  /// The directories of this process; none without systemd: nothing would start the process again.
   init(isService: Bool) {
     directories =
       (isService ? ["RUNTIME_DIRECTORY", "STATE_DIRECTORY"] : [])
@@ -14,6 +14,6 @@ nonisolated struct ServiceDirectories {
       .compactMap { path in Inode(of: path).map { (path, $0) } }
   }
 
-  /// The first one that was deleted, or replaced by another one, since this was made; nil: none.
+  /// The first directory that was deleted, or replaced by another one, since this value was made; nil if none was.
   var deleted: String? { directories.first { Inode(of: $0.path) != $0.identity }?.path }
 }

@@ -7,11 +7,11 @@ import Glibc
 import SystemCalls
 import TokenStore
 
-/// Reads the settings files of a daemon, and stores the last settings that worked.
+/// Reads the settings files of the daemon, and stores the last settings that worked.
 package struct SettingsLoader {
   /// Name of the file with the last settings that led to an accepted update.
   private static let keptName = "kept-settings.toml"
-  /// Maximum size in bytes, as of the settings files themselves.
+  /// Maximum size in bytes, the same as that of the settings files themselves.
   private static let maxKeptSize = 1_000_000
 
   private let path: String
@@ -32,7 +32,7 @@ package struct SettingsLoader {
 
   /// Reads the settings, and the credentials that they name.
   ///
-  /// - Throws: exit code `configuration`, with every mistake on a line of its own.
+  /// - Throws: exit code `configuration`, with each mistake on a line of its own.
   package func load() throws(DaemonError) -> SettingsFile {
     let file: SettingsFile
     do {
@@ -44,12 +44,11 @@ package struct SettingsLoader {
     return file
   }
 
-  /// The last settings that worked, to be used in place of the files, which have mistakes.
+  /// The last settings that worked, to be used in place of the files.
   ///
+  /// - Parameter areFilesValid: whether the files have no mistakes, but are to be replaced.
   /// - Returns: nil if there are none.
-  /// - Throws: exit code `configuration`, with why they are not used as a sentence.
-  ///
-  /// - Parameter areFilesValid: they have none.
+  /// - Throws: exit code `configuration`, with a sentence that says why they are not used.
   func keptSettings(areFilesValid: Bool = false) throws(DaemonError) -> SettingsFile? {
     let kept: SettingsFile?
     do throws(KeptSettings.Refusal) {
@@ -68,7 +67,7 @@ package struct SettingsLoader {
 
   // MARK: - For the daemon
 
-  /// Reads the settings files, and prepares all that they need.
+  /// Reads the settings files, and prepares everything that they need.
   ///
   /// - Parameter prepare: its error is about what valid settings name: a certificate, a route or a recording.
   func read(_ prepare: (SettingsFile) throws(DaemonError) -> SettingsOutcome) -> SettingsOutcome {
@@ -79,9 +78,9 @@ package struct SettingsLoader {
     }
   }
 
-  /// The same for the last settings that worked.
+  /// Does the same for the last settings that worked.
   ///
-  /// - Parameter areFilesValid: the files have no mistakes, but are replaced.
+  /// - Parameter areFilesValid: whether the files have no mistakes, but are to be replaced.
   func readKept(
     areFilesValid: Bool = false, _ prepare: (SettingsFile) throws(DaemonError) -> SettingsOutcome
   ) -> KeptSettingsOutcome {
@@ -105,7 +104,7 @@ package struct SettingsLoader {
 
   private func outcome(of error: DaemonError) -> SettingsOutcome {
     guard error.mayAppearLater else { return .invalid(error.message) }
-    // Only a credential may be missing.
+    // Only credentials may be missing.
     guard let settings = try? SettingsFile.load(path: path, environment: environment).settings else {
       return .missing(error.message)
     }
@@ -121,22 +120,22 @@ package struct SettingsLoader {
     return SettingsParts(texts, credentials: kept.credentials)
   }
 
-  /// The name of the file beside the main settings file whose presence asks for a confirmation.
+  /// The suffix of the file next to the main settings file whose presence asks for a confirmation.
   private static let confirmationSuffix = ".confirm"
-  /// The time for it if the file has none.
+  /// The time for the confirmation if the file does not contain one.
   private static let confirmationTime = Duration.seconds(600)
-  /// What it may be.
+  /// The times that the file may contain.
   package static let confirmationTimes = Duration.seconds(60)...(.seconds(86_400))
 
-  /// The time for the confirmation of changed settings, if the file that asks for it is there, and what is wrong with
-  /// it.
+  /// `limit`: the time for the confirmation of changed settings; nil if no file asks for one. `warning`: what is wrong
+  /// with that file; nil if nothing is.
   var confirmation: (limit: Duration?, warning: String?) {
     let path = path + SettingsLoader.confirmationSuffix
     let text: String
     do throws(ConfigurationEnvironment.FileProblem) {
       text = String(decoding: try environment.readFile(path, 100), as: UTF8.self)
     } catch {
-      // Its presence counts, whatever it is.
+      // Its presence counts, whatever it contains.
       return (error == .missing ? nil : SettingsLoader.confirmationTime, nil)
     }
     let word = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -160,8 +159,8 @@ package struct SettingsLoader {
     }
   }
 
-  /// Stores a `keptText` as the last settings that worked, for a start at which the files have mistakes. An equal text
-  /// is not written again.
+  /// Stores a `keptText` as the last settings that worked, for a start at which the files have mistakes. A text that
+  /// has not changed is not written again.
   ///
   /// - Returns: why they could not be stored; nil on success.
   func store(_ text: String) -> String? {
@@ -181,7 +180,7 @@ package struct SettingsLoader {
 extension SettingsFile {
   /// A hash in 16 hexadecimal digits: equal for equal settings, regardless of files and order.
   package var hash: String {
-    // The hash function fails only if memory is short.
+    // The hash function fails only if memory runs out.
     String((Digest.hexadecimal(of: canonicalText) ?? "").prefix(16))
   }
 }

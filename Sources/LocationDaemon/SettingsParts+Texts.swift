@@ -6,7 +6,7 @@ import HTTPMessages
 import TokenStore
 
 extension SettingsParts {
-  /// - Parameter credentials: as of `digest`.
+  /// - Parameter credentials: the result of `digest`.
   init(_ texts: SettingsTexts, credentials: String) {
     self.init(
       all: SettingsParts.digest(texts.all), destination: SettingsParts.digest(texts.destination),
@@ -15,8 +15,8 @@ extension SettingsParts {
 
   private static func digest(_ text: String) -> String { String((Digest.hexadecimal(of: text) ?? "").prefix(32)) }
 
-  /// A digest of the values of the provider's credentials, of 16 bits: it is stored, and too short to derive a value
-  /// from it. A change is missed once in 65,536 times.
+  /// A 16-bit digest of the values of the provider's credentials. It is that short because it is stored: no value can
+  /// be derived from it. One change in 65,536 is missed.
   ///
   /// - Returns: "-" if there are none.
   static func digest(ofCredentialsOf provider: TokenProvider) -> String {

@@ -10,9 +10,9 @@ import SystemCalls
 package struct SettingsValidation: Sendable {
   /// 0, or one of `ExitCode`.
   package let exitCode: Int32
-  /// For standard output; empty if there is a mistake.
+  /// The text for standard output; empty if there is a mistake.
   package let output: String
-  /// For standard error: every mistake, or every warning, on a line of its own.
+  /// The text for standard error: every mistake, or every warning, on a line of its own.
   package let errors: String
 
   /// Reads the settings, and the credentials and routes that they name.
@@ -39,7 +39,7 @@ package struct SettingsValidation: Sendable {
       errors = (file.warnings.map { "\($0)" } + SecretWarnings.warnings(file.settings.token)).map { "\($0)\n" }
         .joined()
     } catch let error where !isService && (error.cause as? ServiceManagerError)?.code == .notPassed {
-      // Only the service gets the credential, so it cannot be checked here.
+      // Only the service gets this credential, so it cannot be checked here.
       exitCode = ExitCode.done
       output = "\(path): valid\n"
       errors =

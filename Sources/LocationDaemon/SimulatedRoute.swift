@@ -7,7 +7,7 @@ extension RouteSimulator {
   /// Reads the route of the settings, and prepares the drive along it.
   ///
   /// - Parameter key: the source's key in the settings file, for messages.
-  /// - Throws: exit code `configuration` if the route cannot be read, or a place of the settings is not on it;
+  /// - Throws: exit code `configuration` if the route cannot be read, or a place that the settings name is not on it;
   ///   `unavailable` if it does not exist.
   nonisolated init(_ settings: SimulatedSettings, key: String) throws(DaemonError) {
     let route: Route

@@ -10,11 +10,11 @@ import Release
 
 extension Settings.Source: SourceIdentity {}
 
-/// The lines of the sources by their IDs: makes them, and performs what `Daemon` decides.
+/// The lines of the sources, by their IDs: makes the lines, and performs what `Daemon` decides.
 final class SourceLines {
   private let loop: EventLoop
   private weak var owner: (any LineOwner)?
-  /// In the order in which they were made. There are few, so a search is cheap.
+  /// The lines in the order in which they were made. There are few, so a search is cheap.
   private var lines: [(id: Int, line: any SourceLine)] = []
 
   init(loop: EventLoop, owner: any LineOwner) {
@@ -22,11 +22,11 @@ final class SourceLines {
     self.owner = owner
   }
 
-  /// Makes the sessions and lines that are new in a plan of these sources.
+  /// Makes the sessions and lines that are new in a plan for these sources.
   ///
   /// - Returns: the sources for `Daemon`, which must be passed to it.
-  /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed. A receiver
-  ///   is not opened yet.
+  /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed. Receivers
+  ///   are not opened yet.
   func make(_ sources: [Settings.Source], _ plan: [Daemon.PlannedSource]) throws(DaemonError) -> [Daemon.Source] {
     var made: [(id: Int, line: any SourceLine)] = []
     var list: [Daemon.Source] = []

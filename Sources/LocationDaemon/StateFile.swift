@@ -2,7 +2,7 @@
 import Glibc
 import SystemCalls
 
-/// A small file in the service's state directory, whose existence alone has a meaning: it must also work on a full
+/// A small file in the service's state directory. Its existence alone has a meaning, so that it also works on a full
 /// disk.
 nonisolated struct StateFile {
   private static let maxTextSize = 4096
@@ -22,7 +22,8 @@ nonisolated struct StateFile {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Stores the text, or removes the file (nil). It is on disk when this returns. On a full disk the file is empty.
+  /// Stores the text, or removes the file (nil). The change is on disk when this returns. On a full disk the file is
+  /// empty.
   func store(_ text: String?) throws(Errno) {
     guard let path else { return }
     guard let text else { return try AtomicFile.remove(path) }

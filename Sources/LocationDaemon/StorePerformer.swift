@@ -55,7 +55,7 @@ final class StorePerformer {
     }
   }
 
-  /// Whether it is a new file, or another than the last one in this directory.
+  /// Whether the file is new, or differs from the last one in this directory.
   private func isAnother(_ opened: BacklogStore, in directory: String) -> Bool {
     guard let lastFile, lastFile.directory == directory else { return false }
     return opened.isNew || !opened.identity.isSameFile(as: lastFile.identity)

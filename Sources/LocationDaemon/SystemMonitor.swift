@@ -17,8 +17,8 @@ final class SystemMonitor {
   }
 
   /// - Parameters:
-  ///   - onNetwork: called at each change.
-  ///   - onWake: called after a suspend or a step of the clock.
+  ///   - onNetwork: called at each change of the network.
+  ///   - onClockChange: called after a suspend or a step of the clock.
   /// - Returns: why the network cannot be monitored; nil on success.
   func watch(onNetwork: @escaping (NetworkState) -> Void, onClockChange: @escaping () -> Void) -> String? {
     clockWatch = try? ClockWatch(loop: loop) { onClockChange() }
@@ -30,6 +30,6 @@ final class SystemMonitor {
     }
   }
 
-  /// The last reported state; nil if the network is not monitored.
+  /// The last reported state of the network; nil if the network is not monitored.
   var networkState: NetworkState? { network?.state }
 }

@@ -8,19 +8,19 @@ import ServiceManager
 import Timekeeping
 import SystemCalls
 
-/// Performs the core's token requests: HTTP, program or file.
+/// Performs the core's token requests: by HTTP, program or file.
 final class TokenFetcher {
   private let loop: EventLoop
   private let exchanges: ExchangeTable
   private var programs: [UInt64: HelperProgram] = [:]
   private var reads: Set<UInt64> = []
   private var watched: (path: String, watch: PathWatch)?
-  /// Files of secret headers, by the name of the header.
+  /// The files that contain the secrets of headers, by the name of the header.
   private var secretFiles: [String: String] = [:]
-  /// Origin (scheme, host and port) of the provider to which these secrets may be sent.
+  /// The origin (scheme, host and port) of the provider to which these secrets may be sent.
   private var secretOrigin = ""
 
-  /// - Parameter exchanges: for requests by URL.
+  /// - Parameter exchanges: performs the HTTP requests.
   init(loop: EventLoop, exchanges: ExchangeTable) {
     self.loop = loop
     self.exchanges = exchanges
@@ -51,7 +51,7 @@ final class TokenFetcher {
     }
   }
 
-  /// Applies new settings: which headers have their secret in a file.
+  /// Applies new settings: the headers whose secret is in a file.
   func configure(_ settings: Settings.Token, _ provider: TokenProvider) {
     secretFiles = [:]
     guard case .http(let endpoint) = provider else { return }
@@ -59,8 +59,8 @@ final class TokenFetcher {
     for case (let name, .file(let path)) in settings.headers.map({ ($0.name, $0.value) }) { secretFiles[name] = path }
   }
 
-  /// The request with the current secrets of the files, because secrets are rotated. A secret that cannot be read is
-  /// not changed.
+  /// The request with the current contents of the secret files, because secrets are rotated. A secret that cannot be
+  /// read is left unchanged.
   private func refreshed(_ request: HTTPRequest) -> HTTPRequest {
     // A request from before a reload may go to another provider.
     guard TokenFetcher.origin(of: request.url) == secretOrigin else { return request }
@@ -73,7 +73,7 @@ final class TokenFetcher {
     return request
   }
 
-  /// As in `https://host:port`, which has no placeholders.
+  /// The origin, as in `https://host:port`; this part has no placeholders.
   private static func origin(of url: String) -> String {
     let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
     return parts.prefix(3).joined(separator: "/").prefix { $0 != "?" && $0 != "#" }.lowercased()
@@ -91,9 +91,9 @@ final class TokenFetcher {
     programs = [:]
   }
 
-  /// Watches the token file, if the provider is one.
+  /// Watches the token file, if the token comes from a file.
   ///
-  /// - Parameter onChange: called after it was written, replaced or made readable.
+  /// - Parameter onChange: called after the file was written, replaced or made readable.
   func watch(_ provider: TokenProvider, onChange: @escaping () -> Void) {
     guard case .file(let file) = provider else {
       watched?.watch.close()

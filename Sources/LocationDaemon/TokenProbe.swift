@@ -18,21 +18,21 @@ package final class TokenProbe {
     case wrongCredentials
   }
 
-  /// The response.
+  /// The response of the provider.
   package nonisolated struct Response: Sendable {
     /// The complete response of the provider.
     package var outcome: TokenOutcome
-    /// The token that the daemon would use, or why it would not.
+    /// The token that the daemon would use, or why it would use none.
     package var token: Result<AccessToken, TokenFailure>
     /// Why the daemon would use no token; nil if it would use one.
     package var failure: TokenFailure? { if case .failure(let failure) = token { failure } else { nil } }
-    /// The received token, also if it is invalid; nil if there is none.
+    /// The received token, even if it is invalid; nil if there is none.
     package var secret: Secret?
     /// The problems of the received token; nil if there is none.
     package var inspection: TokenInspection?
-    /// The expiration that the response states beside the token; nil if there is none that can be read.
+    /// The expiration that the response states next to the token; nil if there is none that can be read.
     package var statedExpiration: Timestamp?
-    /// From the request to the end of the response.
+    /// Time from the request to the end of the response.
     package var duration: Duration
 
     /// Evaluates an outcome as the daemon would.
@@ -53,7 +53,7 @@ package final class TokenProbe {
     }
   }
 
-  /// How far this machine's clock is ahead; nil if it is not known. Certificates are verified at the corrected time
+  /// How far this machine's clock is ahead; nil if that is unknown. Certificates are verified at the corrected time
   /// while the clock is unset.
   package var clockError: Duration?
   private let loop: EventLoop
@@ -65,7 +65,7 @@ package final class TokenProbe {
     try self.init(settings, provider: try TokenProvider(settings), loop: loop)
   }
 
-  /// - Returns: nil for wrong credentials, if the settings have no credentials.
+  /// - Returns: nil for wrong credentials if the settings have no credentials.
   /// - Throws: `DaemonError` if a credential or certificate file of the settings cannot be used.
   package static func make(
     _ settings: Settings, as identity: Identity, loop: EventLoop
@@ -90,8 +90,8 @@ package final class TokenProbe {
   /// Makes the request.
   ///
   /// - Parameter completion: called once, in a later iteration of the loop; never when this throws.
-  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the provider is not configured for such a
-  ///   context.
+  /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the provider is not configured for this kind
+  ///   of context.
   package func ask(
     for context: AuthorizationContext, completion: @escaping (Response) -> Void
   ) throws(TokenFailure) {
@@ -108,6 +108,6 @@ package final class TokenProbe {
     }
   }
 
-  /// Cancels the request, without a completion.
+  /// Cancels the request; the completion is not called.
   package func cancel() { fetcher.cancel(1) }
 }

@@ -3,7 +3,7 @@ import Connectivity
 import HTTPClient
 import SystemCalls
 
-/// The traffic counters of the connections to both servers; they live as long as the daemon.
+/// The traffic counters of the connections to both servers; they last as long as the daemon.
 struct ConnectionMeters {
   let updates = ConnectionMeter()
   let tokens = ConnectionMeter()
@@ -14,7 +14,7 @@ struct TrafficFile {
   private static let name = "traffic"
 
   private let path: String?
-  /// The last error, so that it is reported once.
+  /// The last error, kept so that it is reported only once.
   private var lastError: String?
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used; nil stores nothing.
@@ -34,7 +34,7 @@ struct TrafficFile {
       .map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Replaces the file. It is on disk when this returns.
+  /// Replaces the file. The change is on disk when this returns.
   ///
   /// - Returns: a new error; nil if it succeeded, or failed with the same error as last time.
   mutating func store(_ text: String) -> String? {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import SystemCalls
 
-/// What the daemon has found out about the form of updates, in a small file of the state directory. It is written only
-/// if a server refuses the compact form.
+/// What the daemon has learned about the form of updates, in a small file in the state directory. It is written only if
+/// a server refuses the compact form.
 nonisolated struct UpdateFormFile {
   private static let name = "update-form"
   private static let maxTextSize = 4096
 
-  /// Nil if the service has no state directory: then each run finds out anew.
+  /// Nil if the service has no state directory: then each run learns it again.
   private let path = Environment.value(of: "STATE_DIRECTORY")?.split(separator: ":").first
     .map { "\($0)/\(UpdateFormFile.name)" }
 
-  /// - Returns: nil if there is no file, or it cannot be read: then the run finds out anew.
+  /// - Returns: nil if there is no file, or it cannot be read: the run then learns the form again.
   func read() -> String? {
     path.flatMap { try? AtomicFile.read($0, limit: UpdateFormFile.maxTextSize) }.map {
       String(decoding: $0, as: UTF8.self)

@@ -8,17 +8,18 @@ import ServiceManager
 import SystemCalls
 import TokenStore
 
-/// The lock of the vehicle among the daemons of this machine: a file in a directory that only root and the service's
-/// user can open, so that no other user can learn of a vehicle or lock it. The kernel releases it with the process.
+/// The lock that reserves the vehicle for one daemon of this machine: a file in a directory that only root and the
+/// service's user can open, so that no other user can find out or lock a vehicle. The kernel releases it when the
+/// process ends.
 nonisolated final class VehicleLock {
-  /// Made by the package's tmpfiles.d, and the same for all units.
+  /// Made by the package's tmpfiles.d, and shared by all units.
   static let standardDirectory = "/run/fleet-locationd.vehicles"
-  /// Its environment variable, which the units set.
+  /// The environment variable with the directory, which the units set.
   static let variable = "FLEET_VEHICLE_LOCKS"
 
-  /// The result of an attempt, which is in force once `use` is called.
+  /// The result of an attempt. It takes effect when `use` is called.
   struct Attempt {
-    /// The process that has locked the vehicle; nil if this one has, or cannot.
+    /// The process that has locked the vehicle; nil if this process has locked it, or cannot.
     var holder: VehicleHolder?
     /// Why the vehicle cannot be locked, and what to do; nil if it can, or if this machine has no such locks.
     var problem: String?
@@ -27,18 +28,19 @@ nonisolated final class VehicleLock {
   }
 
   private let directory: String
-  /// Whether a missing directory is reported: a process that no unit has started may run anywhere.
+  /// Whether a missing directory is a problem to report: a process that no unit has started may run anywhere.
   private let isExpected: Bool
   private var current: (key: String, lock: FileLock)?
   private var reported: String?
 
-  /// - Parameter directory: nil: that of the package, if it exists.
+  /// - Parameter directory: nil for the directory of the package, if it exists.
   init(directory: String? = Environment.value(of: VehicleLock.variable)) {
     self.directory = directory ?? VehicleLock.standardDirectory
     isExpected = directory != nil
   }
 
-  /// Tries to lock the vehicle of these settings: service, provider and vehicle at an endpoint. Nothing changes yet.
+  /// Tries to lock the vehicle of these settings, which is identified by endpoint, service, provider and vehicle ID.
+  /// Nothing changes yet.
   func attempt(_ settings: Settings) -> Attempt {
     // The path of the URL contains service, provider and vehicle.
     guard settings.agent.context != nil, let key = Digest.hexadecimal(of: settings.agent.delivery.endpoint.url) else {
@@ -59,16 +61,16 @@ nonisolated final class VehicleLock {
     }
   }
 
-  /// Keeps the lock of this attempt, and releases the one before.
+  /// Keeps the lock of this attempt, and releases the previous one.
   ///
-  /// - Returns: why the vehicle cannot be locked, if that was not reported before.
+  /// - Returns: why the vehicle cannot be locked, unless that was reported before.
   func use(_ attempt: Attempt) -> String? {
     current = attempt.key.flatMap { key in attempt.lock.map { (key, $0) } }
     defer { reported = attempt.problem }
     return attempt.problem == reported ? nil : attempt.problem
   }
 
-  /// The owner of the directory; nil if anyone but this user and root has access to it.
+  /// The owner of the directory; nil if its mode gives access to users other than the owner.
   private func owner() throws(Errno) -> uid_t? {
     let status = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).status()
     return status.st_mode & 0o077 == 0 ? status.st_uid : nil

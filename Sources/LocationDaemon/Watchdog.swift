@@ -4,7 +4,7 @@ import ServiceManager
 import Timekeeping
 
 /// Notifies systemd's watchdog twice in its interval, but only if no deadline of the agent or of a source has been
-/// missed: they may hang although the event loop runs.
+/// missed: these may hang even while the event loop runs.
 final class Watchdog {
   private let loop: EventLoop
   private let notifier: ServiceNotifier

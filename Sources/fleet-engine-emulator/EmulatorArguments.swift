@@ -7,7 +7,7 @@ import Release
 struct EmulatorArguments {
   var service = FleetService.Options()
   var map = LiveMap.Options()
-  /// Path of a GPX or GeoJSON file.
+  /// Path of a GPX or GeoJSON file with the route to show.
   var routeFile: String?
   /// Path of the JSON key of a service account.
   var accountFile: String?
@@ -17,17 +17,17 @@ struct EmulatorArguments {
   private var attribution: String?
   var address = "127.0.0.1"
   var port: UInt16 = 0
-  /// Milliseconds that the emulator's clock is ahead; negative: behind.
+  /// How far the emulator's clock is ahead, in milliseconds; negative if it is behind.
   var clockOffset: Int64 = 0
   var recordFile: String?
   var readyFile: String?
   var isQuiet = false
   /// Seconds to run; nil runs until a signal.
   var seconds: Int64?
-  /// The exit status is 1 if fewer updates were accepted.
+  /// The exit status is 1 if fewer updates than this were accepted.
   var requiredUpdates = 0
 
-  /// Why the emulator does not run: what to print instead.
+  /// Why the emulator does not run, and what to print instead.
   enum Stop: Error {
     case help
     case tokenServerHelp

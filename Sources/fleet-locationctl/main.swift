@@ -3,6 +3,6 @@ import ControlTool
 import Glibc
 import SystemCalls
 
-// It reads credentials and fetches tokens.
+// The process reads credentials and fetches tokens.
 Environment.forbidCoreFiles()
 exit(CommandLineTool.run(CommandLine.arguments))

@@ -9,7 +9,7 @@ import ServiceManager
 import SystemCalls
 import Timekeeping
 
-/// Runs the program for its arguments.
+/// Runs the program as its arguments say.
 enum Program {
   static func run(_ arguments: [String]) -> Int32 {
     switch DaemonArguments(arguments) {
@@ -36,7 +36,7 @@ enum Program {
     let journal = Journal(level: .notice)
     let notifier = ServiceNotifier()
     do {
-      // These come first: another daemon's files must not be changed.
+      // These checks come first: another daemon's files must not be changed.
       try ManualStart.check(settings: path)
       let locks = try DirectoryLocks()
       defer { withExtendedLifetime(locks) {} }

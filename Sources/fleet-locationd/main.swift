@@ -4,9 +4,9 @@ import EventLoop
 import Glibc
 import SystemCalls
 
-// It holds tokens and credentials.
+// The process holds tokens and credentials.
 Environment.forbidCoreFiles()
-// One executable under two names halves the size of an upgrade.
+// One executable with two names halves the size of an upgrade.
 if CommandLine.arguments.first?.split(separator: "/").last == Substring(CommandLineTool.name) {
   exit(CommandLineTool.run(CommandLine.arguments))
 }

@@ -2,7 +2,7 @@
 package import HTTPMessages
 package import Timekeeping
 
-/// A token in memory: the secret, its authorization context, and its expiry on the elapsed clock.
+/// A token in memory: the secret, its authorization context, and its expiry on the clock of elapsed time.
 package struct AccessToken: Equatable, Sendable {
   /// What the lifetime was derived from, in order of preference.
   package enum LifetimeSource: String, Sendable {
@@ -20,11 +20,11 @@ package struct AccessToken: Equatable, Sendable {
 
   /// The token as it is sent after `Bearer `.
   package let secret: Secret
-  /// The context that it was requested for. It is used for no other.
+  /// The context that it was requested for. It is used for no other context.
   package let context: AuthorizationContext
-  /// When the response had arrived.
+  /// When the response was completely received.
   package let receivedAt: BootInstant
-  /// The token's expiry: it is not used at or after this.
+  /// The token's expiry: it is not used at or after this time.
   package let deadline: BootInstant
   /// What the lifetime was derived from.
   package let lifetimeSource: LifetimeSource
@@ -41,11 +41,11 @@ package struct AccessToken: Equatable, Sendable {
     self.lifetimeSource = lifetimeSource
   }
 
-  /// Whether it may still be sent.
+  /// Whether the token may still be sent.
   package func isValid(at now: BootInstant) -> Bool { now < deadline }
 
-  /// The window in which to request the next token: from 20 % to 10 % of the lifetime before expiry, at most ten and
-  /// five minutes.
+  /// The window in which to request the next token: it opens 20 % of the lifetime before expiry, at most ten minutes,
+  /// and closes 10 % before expiry, at most five minutes.
   package var prefetch: (first: BootInstant, last: BootInstant) {
     let margin = min((deadline - receivedAt) / 5, .seconds(600))
     return (deadline - margin, deadline - margin / 2)

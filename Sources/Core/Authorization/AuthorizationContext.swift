@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a token is for. Every request to a provider has one, and a token is used for no other.
+/// What a token is for. Every request to a provider has a context, and its token is used for no other context.
 package struct AuthorizationContext: Hashable, Sendable {
   /// What the token authorizes: the scopes of the Driver and the Consumer SDK.
   package enum Scope: Hashable, Sendable {
@@ -16,10 +16,10 @@ package struct AuthorizationContext: Hashable, Sendable {
 
   /// Google Cloud project ID.
   package let providerID: String
-  /// The kind of ID that the token has to claim.
+  /// What the token must authorize: the kind of ID, and the ID.
   package let scope: Scope
 
-  /// Nil when either ID is empty.
+  /// Nil if either ID is empty.
   package init?(providerID: String, scope: Scope) {
     guard !providerID.isEmpty, !scope.id.isEmpty else { return nil }
     self.providerID = providerID
@@ -44,7 +44,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// The name in scripts.
+  /// The name that scripts use.
   package var name: String {
     switch self {
     case .deliveryVehicle: "delivery-vehicle"
@@ -76,7 +76,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// The value of the setting `vehicle.service` whose vehicles have this claim; nil if it is no vehicle's.
+  /// The value of the setting `vehicle.service` whose vehicles have this claim; nil if the ID is not a vehicle's.
   package var service: String? {
     switch self {
     case .deliveryVehicle: "deliveries"

@@ -12,10 +12,10 @@ struct JSONWebToken {
   let claims: JSONValue
   let hasSignature: Bool
 
-  /// The maximum length of a token, in bytes. Google's have about 900.
+  /// The maximum length of a token, in bytes. Google's tokens have about 900.
   static let maximumSize = 16_384
 
-  /// - Throws: `TokenFailure` with reason `notJWT` when it does not have three parts, or its payload is not a JSON
+  /// - Throws: `TokenFailure` with reason `notJWT` if it does not have three parts, or its payload is not a JSON
   ///   object.
   init(_ token: Secret) throws(TokenFailure) {
     let text = token.reveal()
@@ -57,7 +57,7 @@ struct JSONWebToken {
     return value
   }
 
-  /// Base64url (RFC 4648 section 5) with or without padding; nil for any other text. Unused bits of the last character
+  /// Base64url (RFC 4648 section 5) with or without padding; nil for anything else. Unused bits of the last character
   /// are ignored.
   static func base64URL(_ text: Substring) -> [UInt8]? {
     let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
@@ -80,7 +80,7 @@ struct JSONWebToken {
     return bytes
   }
 
-  /// Of a base64 digit, in either alphabet.
+  /// The value of a base64 digit, in either alphabet.
   private static func base64URLValue(_ digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")

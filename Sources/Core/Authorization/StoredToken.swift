@@ -2,10 +2,10 @@
 package import HTTPMessages
 package import Timekeeping
 
-/// A token as it is stored for the next run of the program: its format, and whether that run may use it.
+/// A token as it is stored for the next run of the daemon: its format, and whether that run may use it.
 ///
-/// Its times are of the elapsed clock, which restarts at boot: they are only valid in the boot that is stored with
-/// them.
+/// Its times are on the clock of elapsed time, which restarts at boot, so they are valid only in the boot whose ID is
+/// stored with them.
 package struct StoredToken: Equatable, Sendable {
   /// What a stored token is bound to.
   package struct Key: Equatable, Sendable {
@@ -23,11 +23,11 @@ package struct StoredToken: Equatable, Sendable {
 
   /// Why a stored token is discarded.
   package enum DiscardReason: String, Error, Sendable {
-    /// Not in the format of this program, or truncated.
+    /// Not in this daemon's format, or truncated.
     case damaged
     /// From a previous boot.
     case otherBoot
-    /// For another vehicle, or from a provider with other settings.
+    /// For another vehicle, or from a provider with different settings.
     case otherSettings
     case expired
 
@@ -47,7 +47,7 @@ package struct StoredToken: Equatable, Sendable {
   private static let title = "fleet-locationd token 1"
   private static let keys = ["boot", "subject", "received", "ends", "lifetime", "token"]
 
-  /// The token and its expiry, which is only valid in the boot of `key`.
+  /// The token. Its expiry is valid only in the boot of `key`.
   package let token: AccessToken
   /// What it is bound to: boot, vehicle and provider.
   package let key: Key
@@ -57,7 +57,7 @@ package struct StoredToken: Equatable, Sendable {
     self.key = key
   }
 
-  /// The file's content: lines of a key and a value.
+  /// The file's content: one line for each key, with its value.
   package var text: Secret {
     let values = [
       key.boot, key.subject, "\(token.receivedAt.nanoseconds)", "\(token.deadline.nanoseconds)",
@@ -70,7 +70,7 @@ package struct StoredToken: Equatable, Sendable {
   /// Parses what a previous run stored.
   ///
   /// - Parameters:
-  ///   - context: what the token must be for; its claims are checked again.
+  ///   - context: what the token must be for; its claims are checked against this again.
   ///   - key: the key of this run.
   /// - Throws: why it is discarded.
   package init(
@@ -81,7 +81,7 @@ package struct StoredToken: Equatable, Sendable {
       let source = AccessToken.LifetimeSource(rawValue: values[4])
     else { throw .damaged }
     let receivedAt = BootInstant(nanoseconds: received)
-    // A receipt in the future is of another boot, whatever the file says.
+    // A time of receipt in the future is from another boot, whatever the file says.
     guard values[0] == key.boot, receivedAt <= now else { throw .otherBoot }
     guard values[1] == key.subject, let context else { throw .otherSettings }
     let secret = Secret(values[5])
@@ -115,10 +115,11 @@ package struct StoredToken: Equatable, Sendable {
 }
 
 extension StoredToken {
-  /// Everything that determines which token a provider gives, as unambiguous text to compute a digest of. It contains
-  /// no secret: of headers only the names and the public values.
+  /// Everything that determines which token a provider returns, as unambiguous text from which to compute a digest. It
+  /// contains no secret: only the names and the public values of headers.
   ///
-  /// - Returns: nil if there is no context, or no need to store a token: a file can be read again at no cost.
+  /// - Returns: nil if there is no context, or if the token does not have to be stored: a token file can be read again
+  ///   at no cost.
   package static func subject(of context: AuthorizationContext?, from provider: TokenProvider) -> String? {
     guard let context else { return nil }
     var parts = [context.providerID, context.scope.name, context.scope.id]

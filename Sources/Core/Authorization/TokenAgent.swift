@@ -3,10 +3,10 @@ package import ExternalInput
 import HTTPMessages
 package import Timekeeping
 
-/// Manages the token of one authorization context: requests it, caches it until it expires, requests the next one in
-/// time, and never makes two requests at once.
+/// Manages the token of one authorization context: requests it, caches it until it expires, requests the next one
+/// before that, and never makes two requests at once.
 ///
-/// All times are of the elapsed clock. Failures of the provider have their own backoff; meanwhile the old token is used
+/// All times are on the clock of elapsed time. Failures of the provider have their own backoff; the old token is used
 /// until it expires.
 package struct TokenAgent: Sendable {
   /// What happened: a token is needed, a fetch ended, Fleet Engine rejected the token, the settings changed.
@@ -23,7 +23,7 @@ package struct TokenAgent: Sendable {
     case configured(AuthorizationContext?, TokenProvider)
     /// The network came up: the wait for the provider may end early.
     case networkUp
-    /// Cancel the current fetch: connections are dead, or a pause begins. It is repeated when a token is needed.
+    /// Cancel the current fetch: connections are dead, or a pause begins. The fetch is repeated when a token is needed.
     case cancel
     /// A token that a previous run stored.
     case restored(AccessToken)
@@ -31,13 +31,13 @@ package struct TokenAgent: Sendable {
     case fileChanged
   }
 
-  /// What the shell has to do, or the vehicle's agent to know.
+  /// What the shell has to do, or the vehicle's agent has to know.
   package enum Effect: Equatable, Sendable {
     case fetch(id: UInt64, TokenRequest)
     case cancelFetch(id: UInt64)
-    /// A new token. `after` is the time since the first failure before it; nil when there was none.
+    /// A new token. `after` is the time since the first failure before it; nil if there was none.
     case obtained(AccessToken, after: Duration?)
-    /// A token of a previous run is used.
+    /// The token of a previous run is used.
     case restored(AccessToken)
     /// Fleet Engine rejected the current token: the stored copy must be removed.
     case discardStored
@@ -62,10 +62,10 @@ package struct TokenAgent: Sendable {
   private struct Rejections {
     var count = 0
     var backoff = Backoff()
-    /// The last of them, until the provider has had time to issue another.
+    /// The last of these tokens, until the provider has had time to issue another.
     var token: Secret?
 
-    /// Whether the configuration is likely wrong, rather than one token.
+    /// Whether the configuration is probably wrong, rather than just one token.
     var suggestMisconfiguration: Bool { count >= 2 }
   }
 
@@ -92,12 +92,12 @@ package struct TokenAgent: Sendable {
   private var connections = ReconnectPolicy()
   /// The provider's file has changed since it was read.
   private var isFileChanged = false
-  /// When the provider in use last gave a valid token in this run; nil before the first.
+  /// When the provider in use last returned a valid token in this run; nil before the first.
   package private(set) var obtainedAt: BootInstant?
 
   /// - Parameters:
-  ///   - buildDate: a wall clock before it is ignored.
-  ///   - seed: of the jitter.
+  ///   - buildDate: the wall clock is ignored if it is before this.
+  ///   - seed: for the jitter.
   package init(context: AuthorizationContext?, provider: TokenProvider, buildDate: Timestamp, seed: UInt64) {
     self.context = context
     self.provider = provider
@@ -106,7 +106,7 @@ package struct TokenAgent: Sendable {
     random = SplitMix64(seed: seed &+ 1)
   }
 
-  /// The token to send with, when there is a valid one.
+  /// The token to send with; nil if there is no valid one.
   package func token(at now: BootInstant) -> AccessToken? { hasToken(at: now) ? cached : nil }
 
   /// Whether there is a token to send with.
@@ -200,8 +200,8 @@ package struct TokenAgent: Sendable {
 
   private mutating func receive(_ token: AccessToken, at now: Moment) -> [Effect] {
     if token.secret == rejections.token {
-      // The next time it is accepted anyway: the rejection may have been a mistake, and the provider may have no other
-      // token.
+      // The token is accepted the next time it is returned: the rejection may have been a mistake, and the provider may
+      // have no other token.
       rejections.token = nil
       let failure = TokenFailure(
         .unchanged,
@@ -213,7 +213,7 @@ package struct TokenAgent: Sendable {
     self.outage = nil
     obtainedAt = now.boot
     if let cached, cached.secret == token.secret, cached.isValid(at: now.boot) {
-      // The provider has no newer token yet. The known expiry of this one stays.
+      // The provider has no newer token yet. The known expiry of this one does not change.
       _ = gate.failed(.seconds(10, cap: 60), minimum: .seconds(5), at: now.boot)
       return []
     }
@@ -223,8 +223,8 @@ package struct TokenAgent: Sendable {
     return [.obtained(token, after: outage.map { now.boot - $0.since })]
   }
 
-  /// Caches a token, and draws the time of its prefetch: vehicles of a fleet whose tokens expire in the same second do
-  /// not request new ones in the same second.
+  /// Caches a token, and chooses a random time for its prefetch: vehicles of a fleet whose tokens expire in the same
+  /// second do not request new ones in the same second.
   private mutating func use(_ token: AccessToken) {
     cached = token
     let (first, last) = token.prefetch
@@ -254,7 +254,8 @@ package struct TokenAgent: Sendable {
   /// configuration mistake.
   private static let fileChangeMaximumWait = Duration.seconds(10)
 
-  /// Reads the file at once, whatever the backoff; while the rate limit applies, the next update reads it.
+  /// Reads the file at once, whatever the backoff. If the rate limit does not allow this, the file is read with the
+  /// next update.
   private mutating func fileChanged(at now: Moment) -> [Effect] {
     isFileChanged = true
     if !rejections.suggestMisconfiguration {
@@ -266,8 +267,8 @@ package struct TokenAgent: Sendable {
     return ask(at: now)
   }
 
-  /// The network came up: resets the backoff, at most once in 30 s, and never a wait that the provider or Fleet Engine
-  /// asked for.
+  /// The network came up: resets the backoff, at most once in 30 s, but never ends a wait that the provider or Fleet
+  /// Engine asked for.
   private mutating func reset(at now: BootInstant) {
     guard !rejections.suggestMisconfiguration, outage?.isAskedToWait != true else { return }
     gate.resetUnlessRecent(at: now)
@@ -293,7 +294,7 @@ package struct TokenAgent: Sendable {
     let changed = context != self.context || provider != self.provider
     guard changed else { return [] }
     if context != self.context { cached = nil }
-    // Another provider is asked with the next update, so that a mistake shows before the token expires.
+    // A changed provider is asked with the next update, so that a mistake shows before the token expires.
     (prefetchFrom, obtainedAt) = (.boot, nil)
     self.context = context
     self.provider = provider

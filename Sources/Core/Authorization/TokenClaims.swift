@@ -10,13 +10,13 @@ package struct TokenClaims: Equatable, Sendable {
   package var issuedAt: Timestamp?
   /// `exp`: the expiry.
   package var expiresAt: Timestamp?
-  /// `authorization`, whose members are the private claims; nil if there is no such object: Fleet Engine answers
-  /// PERMISSION_DENIED then.
+  /// `authorization`, whose members are the private claims; nil if there is no such object: Fleet Engine then answers
+  /// PERMISSION_DENIED.
   package var authorization: [String: JSONValue]?
 
   /// Reads the claims of a JWT in its compact form.
   ///
-  /// - Throws: `TokenFailure` with reason `notJWT` when it does not have three parts, or its payload is not a JSON
+  /// - Throws: `TokenFailure` with reason `notJWT` if it does not have three parts, or its payload is not a JSON
   ///   object.
   package init(of token: Secret) throws(TokenFailure) {
     self.init(try JSONWebToken(token).claims)
@@ -28,7 +28,7 @@ package struct TokenClaims: Equatable, Sendable {
     authorization = claims.value(at: "authorization")?.object
   }
 
-  /// The IDs that the claims of this kind of scope allow; `*` is any. Empty if there is no such claim.
+  /// The IDs that the claims of this kind of scope allow; `*` stands for any ID. Empty if there is no such claim.
   package func ids(for scope: AuthorizationContext.Scope) -> [String] {
     var ids: [String] = []
     if let id = authorization?[scope.claim]?.string { ids.append(id) }
@@ -43,9 +43,9 @@ package struct TokenClaims: Equatable, Sendable {
     case grantedForAll
     /// There is no claim of this kind.
     case missing
-    /// The token is for a vehicle of the other service: the end of a sentence about it.
+    /// The token is for a vehicle of the other service. The text says so, as the end of a sentence.
     case otherService(String)
-    /// The first other ID that they allow.
+    /// The token is for other IDs; this is the first.
     case other(String)
   }
 

@@ -44,7 +44,7 @@ package struct TokenCommand: Equatable, Sendable {
     package enum Ending: Equatable, Sendable {
       /// It exited with this code.
       case exited(Int32)
-      /// It was killed by this signal, which this program did not send.
+      /// It was killed by this signal, which the daemon did not send.
       case killed(Int32)
       /// It was terminated at its deadline.
       case timedOut
@@ -63,7 +63,7 @@ package struct TokenCommand: Equatable, Sendable {
 
     /// - Parameters:
     ///   - errors: the bytes of standard error.
-    ///   - names: those of provider and vehicle, which are shown if the program writes them.
+    ///   - names: the names of provider and vehicle, which are not hidden if the program writes them.
     package init(_ ending: Ending, output: [UInt8] = [], errors: [UInt8] = [], showing names: [String] = []) {
       self.ending = ending
       self.output = output

@@ -4,7 +4,7 @@ package import HTTPMessages
 
 /// An HTTP token provider: the request and the format of its response.
 package struct TokenEndpoint: Equatable, Sendable {
-  /// With placeholders such as `{vehicle_id}`, whose values are percent-encoded.
+  /// The URL, with placeholders such as `{vehicle_id}`, whose values are percent-encoded.
   package var urlTemplate: String
   /// The HTTP method.
   package var method: HTTPRequest.Method
@@ -32,8 +32,8 @@ package struct TokenEndpoint: Equatable, Sendable {
     self.deadline = deadline
   }
 
-  /// The host and the path that are asked, without user, query and whatever looks like a secret; nil if the context has
-  /// no value for a placeholder. Only the host is for everyone.
+  /// The host and the path that are asked, without the user, the query and anything that looks like a secret; nil if
+  /// the context has no value for a placeholder. Only the host may be shown to everyone.
   func address(for context: AuthorizationContext) -> Sentence? {
     guard let url = try? ContextTemplate.fill(urlTemplate, context, \.percentEncoded) else { return nil }
     let rest = url.parts(around: "://")?.after ?? url[...]

@@ -21,7 +21,7 @@ package struct TokenFailure: Error, ReportedProblem, Equatable, Sendable {
     case missingField
     /// The response is the key of a service account.
     case serviceAccountKey
-    /// The expiration is not in the format that the settings name, and cannot be derived otherwise.
+    /// The expiration is not in the format that the settings name, and cannot be derived in another way.
     case unknownLifetime
     /// The token is not a JWT.
     case notJWT
@@ -63,7 +63,7 @@ package struct TokenFailure: Error, ReportedProblem, Equatable, Sendable {
     }
   }
 
-  /// Decides the wait before the next attempt, and the advice.
+  /// The reason, which decides the wait before the next attempt, and the advice.
   package var reason: Reason
   /// What arrived, and what was expected. Never contains the token.
   package var sentence: Sentence
@@ -79,7 +79,7 @@ package struct TokenFailure: Error, ReportedProblem, Equatable, Sendable {
 extension TokenFailure {
   /// A failure of the transport: no response, or an incomplete one.
   ///
-  /// - Parameter deadline: of the request.
+  /// - Parameter deadline: the timeout of the request.
   init(_ failure: TransportFailure, deadline: Duration) {
     let what =
       switch failure.kind {
@@ -106,7 +106,7 @@ extension TokenFailure {
 }
 
 extension TokenFailure.Reason {
-  /// Whether another URL may give a token: a server has answered, and with none.
+  /// Whether another URL may return a token: a server answered, but without a token.
   var mayBeDueToURL: Bool {
     switch self {
     case .status, .notJSON, .missingData, .missingField: true
@@ -147,7 +147,7 @@ extension TokenFailure.Reason {
     case .program("timedOut"): "make it faster, or raise token.deadline"
     case .program:
       "run it as the service's user; the service cannot see /root and /home (ProtectHome=), so install it in /usr/local/bin"
-    // The sentence is of the module that reads files, and ends with the advice.
+    // The sentence comes from the module that reads files, and ends with the advice.
     case .file: nil
     }
   }

@@ -3,11 +3,11 @@ import ExternalInput
 package import HTTPMessages
 import JSON
 
-/// A file that another program keeps up to date with a token: the token itself, or JSON with it.
+/// A file in which another program keeps a current token: the token itself, or JSON that contains it.
 package struct TokenFile: Equatable, Sendable {
   /// Absolute; the file may not exist yet.
   package var path: String
-  /// The format, if it is JSON.
+  /// The format, if the file is JSON.
   package var format: TokenResponseFormat
 
   package init(path: String, format: TokenResponseFormat) {
@@ -15,9 +15,9 @@ package struct TokenFile: Equatable, Sendable {
     self.format = format
   }
 
-  /// The result of reading it.
+  /// The result of reading the file.
   package enum Outcome: Equatable, Sendable {
-    /// Its text, and the time since it was written.
+    /// The file's text, and the time since it was written.
     case text(Secret, age: Duration)
     /// Why it cannot be read: a name for metrics, and a sentence with the path and the remedy.
     case unreadable(reason: String, String)

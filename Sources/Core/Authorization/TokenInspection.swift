@@ -4,8 +4,8 @@ package import HTTPMessages
 package import JSON
 package import Timekeeping
 
-/// A token checked against everything that Fleet Engine requires of one: for a person who wants to know why it is
-/// rejected.
+/// The result of checking a token against everything that Fleet Engine requires: for a person who wants to know why the
+/// token is rejected.
 ///
 /// It contains the token's header and claims, never the token or its signature.
 package struct TokenInspection: Equatable, Sendable {
@@ -28,7 +28,7 @@ package struct TokenInspection: Equatable, Sendable {
     /// What is wrong, and what it should be.
     package let sentence: Sentence
 
-    /// What it concerns.
+    /// The part of the token that it concerns.
     package var aspect: Aspect { row.aspect }
     package var advice: String? { row.advice }
 
@@ -51,7 +51,7 @@ package struct TokenInspection: Equatable, Sendable {
       }
     }
 
-    /// Whether Fleet Engine rejects the token for it. Otherwise it is bad practice.
+    /// Whether Fleet Engine rejects the token because of this. Otherwise it is only bad practice.
     package var isFatal: Bool {
       switch kind {
       case .keyIDMissing, .anyContext: false
@@ -64,7 +64,7 @@ package struct TokenInspection: Equatable, Sendable {
   package static let audience = "https://fleetengine.googleapis.com/"
   /// The longest lifetime that Fleet Engine accepts.
   package static let maximumLifetime = Duration.seconds(3600)
-  /// The allowed clock skew: how far `iat` may lie in the future.
+  /// The allowed clock skew: how far `iat` may be in the future.
   package static let allowedSkew = Duration.seconds(600)
 
   /// The JOSE header; nil if it cannot be parsed.
@@ -79,8 +79,8 @@ package struct TokenInspection: Equatable, Sendable {
   package private(set) var problems: [Problem] = []
 
   /// - Parameters:
-  ///   - context: what it should be for; nil skips that check.
-  ///   - time: when it should be valid; nil if no clock is reliable, which skips these checks.
+  ///   - context: what the token should be for; nil skips that check.
+  ///   - time: when the token should be valid; nil if no clock is reliable, which skips these checks.
   package init(of token: Secret, for context: AuthorizationContext?, at time: Timestamp?) {
     let parsed: JSONWebToken
     do throws(TokenFailure) {
@@ -98,7 +98,7 @@ package struct TokenInspection: Equatable, Sendable {
     inspectAuthorization(claims, parsed.claims, for: context)
   }
 
-  /// Why Fleet Engine would reject it, in one line; nil if it would not.
+  /// Why Fleet Engine would reject the token, in one line; nil if it would not.
   package var rejection: String? {
     let sentences = problems.filter(\.isFatal).map(\.sentence.text)
     return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
@@ -209,6 +209,6 @@ package struct TokenInspection: Equatable, Sendable {
 }
 
 extension String {
-  /// Limited in length and on one line, for a sentence.
+  /// Limited in length, and on one line, for use in a sentence.
   fileprivate var shown: ExternalText { ExternalText(self, limit: 80) }
 }

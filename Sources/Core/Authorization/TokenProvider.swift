@@ -4,7 +4,7 @@ package import HTTPMessages
 import JSON
 package import Timekeeping
 
-/// Where tokens come from. The rest of the program treats all kinds the same.
+/// Where tokens come from. The rest of the daemon treats all kinds the same.
 package enum TokenProvider: Equatable, Sendable {
   /// An HTTP request.
   case http(TokenEndpoint)
@@ -32,7 +32,7 @@ package enum TokenProvider: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - now: when it ended.
-  ///   - buildDate: a wall clock before it is ignored.
+  ///   - buildDate: the wall clock is ignored if it is before this.
   /// - Throws: `TokenFailure` that says what arrived instead of a token.
   package func token(
     from outcome: TokenOutcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
@@ -45,7 +45,7 @@ package enum TokenProvider: Equatable, Sendable {
     }
   }
 
-  /// A failure that a wrong URL may explain, with the address that was asked.
+  /// Adds the requested address to a failure that a wrong URL may explain.
   private func naming(_ failure: TokenFailure, for context: AuthorizationContext) -> TokenFailure {
     guard case .http(let endpoint) = self, failure.reason.mayBeDueToURL, let address = endpoint.address(for: context)
     else { return failure }
@@ -57,7 +57,7 @@ package enum TokenProvider: Equatable, Sendable {
   /// - Throws: `TokenFailure` if none arrived.
   package func secret(in outcome: TokenOutcome) throws(TokenFailure) -> Secret { try find(in: outcome).0 }
 
-  /// The expiration that the response states beside the token, whatever the token's own `exp` says; nil if it states
+  /// The expiration that the response states next to the token, whatever the token's own `exp` says; nil if it states
   /// none.
   package func statedExpiration(in outcome: TokenOutcome, at now: Moment) -> Timestamp? {
     guard case (_, let json?, let response)? = try? find(in: outcome) else { return nil }
@@ -72,7 +72,7 @@ package enum TokenProvider: Equatable, Sendable {
     var isChanged = false
     for index in endpoint.headers.indices {
       guard case .secret(let prefix, let secret) = endpoint.headers[index].value else { continue }
-      // The scheme, such as `Bearer`, stays: the credentials must be rejected, not the form.
+      // The scheme, such as `Bearer`, is kept: the credentials must be rejected, not the form.
       let words = secret.reveal().split(separator: " ", maxSplits: 1)
       let scheme = words.count > 1 ? words.first.map { "\($0) " } ?? "" : ""
       endpoint.headers[index].value = .secret(prefix: prefix + scheme, Secret("wrong-on-purpose"))
@@ -116,12 +116,12 @@ package enum TokenProvider: Equatable, Sendable {
     }
   }
 
-  /// The base and cap of the wait after a failure. Cheap retries come soon: a file, or a provider that the network does
-  /// not reach. After an invalid response the wait is longer. After a refused connection or a server error the first
-  /// retries come soon; the longer the trouble lasts, the larger the part of the fleet without a token, so after four
-  /// minutes each vehicle waits for one to two minutes.
+  /// The base and cap of the wait after a failure. Retries that cost little come soon: for a file, or for a provider
+  /// that the network does not reach. After an invalid response the wait is longer. After a refused connection or a
+  /// server error the first retries come soon; the longer the failures last, the larger the part of the fleet without a
+  /// token, so after four minutes each vehicle waits one to two minutes.
   ///
-  /// - Parameter time: since the first of the consecutive failures.
+  /// - Parameter time: the time since the first of the consecutive failures.
   func backoff(after failure: TokenFailure, failingFor time: Duration) -> Backoff.Bounds {
     if case .file = self { return .seconds(2, cap: 10) }
     switch failure.reason {
@@ -134,28 +134,28 @@ package enum TokenProvider: Equatable, Sendable {
   }
 }
 
-/// One complete request for a token: decided in the core, performed by the shell.
+/// One complete request for a token: the core decides on it, and the shell performs it.
 package enum TokenRequest: Equatable, Sendable {
   case http(HTTPRequest)
   case command(TokenCommand.Invocation)
   /// Read the file at this path.
   case file(path: String)
 
-  /// The same request with certificates verified at `time`; nil: at the machine's clock.
+  /// The same request, with certificates verified at `time`; nil: by the machine's clock.
   package func checkingCertificates(at time: Timestamp?) -> TokenRequest {
     guard case .http(var request) = self else { return self }
     request.certificateTime = time
     return .http(request)
   }
 
-  /// The same request on a new connection to the provider, if it makes one at all.
+  /// The same request on a new connection to the provider, if the request uses a connection at all.
   func onNewConnection(_ isNew: Bool) -> TokenRequest {
     guard case .http(var request) = self else { return self }
     request.usesNewConnection = isNew
     return .http(request)
   }
 
-  /// The timeout.
+  /// The timeout of the request.
   package var deadline: Duration {
     switch self {
     case .http(let request): request.deadline

@@ -11,7 +11,7 @@ extension TokenResponseFormat {
 
   /// The remaining lifetime of a token, and what it was derived from.
   ///
-  /// - Parameter json: the response beside the token; nil for a bare token.
+  /// - Parameter json: the response that contains the token; nil for a bare token.
   func lifetime(
     of json: JSONValue?, claims: TokenClaims, _ response: Response, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> (Duration, AccessToken.LifetimeSource) {
@@ -22,7 +22,7 @@ extension TokenResponseFormat {
     let stated =
       response.isStored
       ? stored(end, created, whole, response.age, wall: isClockPlausible ? now.wall : nil)
-      // An implausible date is ignored: the server's clock is wrong, but its tokens may be good.
+      // An implausible date is ignored: the server's clock is wrong, but its tokens may be valid.
       : fresh(
         end, created, response.date.flatMap { $0.isPlausible(after: buildDate) ? $0 : nil },
         wall: isClockPlausible ? now.wall : nil)
@@ -42,7 +42,7 @@ extension TokenResponseFormat {
     }
   }
 
-  /// For a response that was made for this request.
+  /// The remaining lifetime for a response that was made for this request.
   private func fresh(
     _ end: End?, _ created: Timestamp?, _ date: Timestamp?, wall: Timestamp?
   ) -> (Duration, AccessToken.LifetimeSource)? {
@@ -56,8 +56,9 @@ extension TokenResponseFormat {
     }
   }
 
-  /// For a token that was stored in a file: by its age or by the clock, whichever is longer. Either is wrong after a
-  /// step of the clock; using an expired token costs one request, discarding a valid one costs the position.
+  /// The remaining lifetime of a token that was stored in a file: by its age or by the clock, whichever is longer.
+  /// After a step of the clock, either may be wrong; using an expired token costs one request, discarding a valid one
+  /// costs the position.
   private func stored(
     _ end: End?, _ created: Timestamp?, _ whole: Duration?, _ age: Duration, wall: Timestamp?
   ) -> (Duration, AccessToken.LifetimeSource)? {
@@ -75,7 +76,7 @@ extension TokenResponseFormat {
     return byClock.0 >= byAge.0 ? byClock : byAge
   }
 
-  /// Whether the value was read as milliseconds, but is only plausible as seconds.
+  /// Whether the value was read as milliseconds, but is plausible only as seconds.
   func isInSeconds(_ json: JSONValue, _ response: Response, wall: Timestamp) -> Bool {
     guard expiration == .epochMilliseconds, let stamp = statedExpiration(json, response, wall: wall) else {
       return false
@@ -85,8 +86,7 @@ extension TokenResponseFormat {
     return stamp - start >= .seconds(1_000_000) && stamp - start < .seconds(10_000_000)
   }
 
-  /// The expiration that is stated beside the token, on the provider's clock; nil if there is none, or it cannot be
-  /// parsed.
+  /// The expiration that the response states, by the provider's clock; nil if there is none, or it cannot be parsed.
   ///
   /// - Parameter wall: this machine's clock, for a response without a date.
   func statedExpiration(_ json: JSONValue, _ response: Response, wall: Timestamp) -> Timestamp? {
@@ -138,7 +138,7 @@ extension TokenResponseFormat {
     case .automatic:
       if let text = value.string, let stamp = Timestamp(rfc3339: text) { return .at(stamp) }
       guard let number = value.integer, number >= 0 else { return nil }
-      // 10^8 seconds are three years from now or the year 1973; 10^11 seconds are the year 5138.
+      // 10^8 seconds are three years as a duration, and the year 1973 as a time; 10^11 seconds are the year 5138.
       if number < 100_000_000 { return .after(.seconds(number)) }
       return .at(number < 100_000_000_000 ? Timestamp(seconds: number) : Timestamp(milliseconds: number))
     }

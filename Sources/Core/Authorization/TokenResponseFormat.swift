@@ -19,13 +19,14 @@ package struct TokenResponseFormat: Equatable, Sendable {
     case automatic = "auto"
   }
 
-  /// A key of the response, or a dotted path.
+  /// The key of the token in the response, or a dotted path.
   package var tokenKey: String
-  /// Nil: only the token's claims are used.
+  /// The key of the expiration, or a dotted path; nil: only the token's claims are used.
   package var expirationKey: String?
   /// The format of the value at `expirationKey`.
   package var expiration: Expiration
-  /// Key, or dotted path, of the token's creation time, in the format of the expiration; nil if the response has none.
+  /// Key, or dotted path, of the token's creation time, in the format of the expiration; nil if the response does not
+  /// contain it.
   package var creationKey: String?
 
   package init(
@@ -46,9 +47,9 @@ package struct TokenResponseFormat: Equatable, Sendable {
     package var party: String
     /// When it was sent, by the sender's clock.
     package var date: Timestamp?
-    /// The time since it was made; zero if it was made for this request.
+    /// The time since the response was made; zero if it was made for this request.
     package var age = Duration.zero
-    /// Whether it was stored before, so that its relative times do not start now.
+    /// Whether it was stored before it was read, so that its relative times do not start now.
     package var isStored = false
 
     package init(body: [UInt8], party: String, date: Timestamp? = nil) {
@@ -62,7 +63,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - now: when the response arrived.
-  ///   - buildDate: a wall clock before it is ignored.
+  ///   - buildDate: the wall clock is ignored if it is before this.
   /// - Throws: `TokenFailure` that names the status, key or claim.
   package func token(
     from response: HTTPResponse, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
@@ -106,7 +107,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
     return (Secret(text), json)
   }
 
-  /// Validates a token, bare or with the JSON beside it.
+  /// Validates a token, either bare or from the JSON that contained it.
   ///
   /// - Throws: `TokenFailure` that names the key or claim.
   func token(
@@ -153,12 +154,12 @@ package struct TokenResponseFormat: Equatable, Sendable {
     return "what \(response.party) gave is not a JSON object, or not a whole one"
   }
 
-  /// Whether this is nothing but a JWT: the header's JSON begins with `{"`, which is `eyJ` in base64.
+  /// Whether the body is nothing but a JWT: the header's JSON begins with `{"`, which is `eyJ` in base64.
   private static func isToken(_ body: [UInt8]) -> Bool {
     body.starts(with: "eyJ".utf8) && body.count { $0 == UInt8(ascii: ".") } == 2
   }
 
-  /// The keys that the response has. Limited: a misconfigured provider may have put a token there.
+  /// The keys of the response. Limited in number and length: a misconfigured provider may have put a token there.
   static func keys(of response: JSONValue) -> Sentence {
     let keys = (response.object ?? [:]).keys.sorted().prefix(8)
     return keys.isEmpty ? "" : " (there is \(ExternalText(keys.map { "`\($0.prefix(40))`" }.joined(separator: ", "))))"
@@ -175,10 +176,10 @@ extension TokenResponseFormat.Response {
     self.init(body: response.body, party: "the token provider", date: response.date)
   }
 
-  /// What shows that another server may have answered.
+  /// What shows that a different server may have answered.
   private static func detail(of response: HTTPResponse) -> Sentence {
     if (300..<400).contains(response.status) { return ", \(response.redirectDescription)" }
-    // Only a captive portal sends 511; other faults are the provider's own, and their web pages say nothing.
+    // Only a captive portal sends 511; other 5xx errors are the provider's own, and their web pages say nothing.
     guard response.status < 500 || response.status == 511, HTTPResponse.isWebPage(response.body) else { return "" }
     return " with a web page, as a captive portal or a proxy sends"
   }

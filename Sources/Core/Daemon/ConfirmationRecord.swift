@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Timekeeping
 
-/// What the next start must know of settings that need a confirmation, as a text in the state directory.
+/// What the next start must know about settings that need a confirmation, as text in the state directory.
 enum ConfirmationRecord: Equatable, Sendable {
   /// Settings wait for their confirmation.
   case waiting(SettingsConfirmation.Waiting)
-  /// The settings with these digests were taken back, and are not used until they change; why, as a sentence.
+  /// The settings with these digests were reverted, and are not used until they change; `why` is a sentence.
   case takenBack(all: String, credentials: String, why: String)
 
   private static let title = "fleet-locationd confirmation 1"
@@ -44,7 +44,7 @@ enum ConfirmationRecord: Equatable, Sendable {
     }
   }
 
-  /// Whether these settings were taken back, and why; nil if not.
+  /// Why these settings were reverted; nil if they were not.
   func rejection(of parts: SettingsParts) -> String? {
     guard case .takenBack(parts.all, parts.credentials, let why) = self else { return nil }
     return why

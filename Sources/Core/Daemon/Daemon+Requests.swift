@@ -12,13 +12,13 @@ extension Daemon {
     case metrics
     /// Read the settings again.
     case reload
-    /// The same; the new settings are taken back unless an update with them is accepted within this time.
+    /// Like `reload`, but the new settings are reverted unless an update with them is accepted within this time.
     case confirmedReload(within: Duration)
     /// What the driver chooses.
     case drive(DriverCommand)
     /// Send the newest position as soon as the limits allow.
     case sendNow
-    /// The state, and from then on what happens (`monitor`), until `unmonitored`.
+    /// The state now, and from then on what happens (`monitor`), until `unmonitored`.
     case monitor
     /// From now on each position of the vehicle (`position`), until `positionsUnmonitored`.
     case monitorPositions
@@ -28,7 +28,7 @@ extension Daemon {
   package enum DriverCommand: String, Sendable {
     case pause, resume, offline, online
 
-    /// Whether it sets the state of a vehicle of on-demand trips.
+    /// Whether the command sets the state of a vehicle of on-demand trips.
     var isDuty: Bool { self == .offline || self == .online }
 
     var input: VehicleAgent.Input {
@@ -46,21 +46,21 @@ extension Daemon {
     case status(StatusReport)
     /// As text for Prometheus.
     case metrics(String)
-    /// It is done. `remark`: for the user, although it succeeded.
+    /// The request was carried out. `remark`: for the user, although it succeeded.
     case done(remark: String?)
     /// The state now; `monitor` follows with each change.
     case monitoring(MonitorItem.State)
-    /// `position` follows with each.
+    /// `position` follows with each position.
     case monitoringPositions
     /// The request was refused; the reason, as a sentence.
     case refused(Refusal, String)
   }
 
-  /// Why a request is refused.
+  /// Why a request was refused.
   package enum Refusal: Equatable, Sendable {
     /// The daemon is stopping.
     case stopping
-    /// The settings have mistakes, or what they name cannot be used.
+    /// The settings have mistakes, or something that they name cannot be used.
     case settingsRefused
     /// The daemon has no settings yet.
     case settingsMissing
@@ -71,7 +71,7 @@ extension Daemon {
   }
 }
 
-/// What an earlier run has stored of the driver's choices.
+/// The driver's choices that an earlier run has stored.
 package struct DriverRecords: Equatable, Sendable {
   /// Nil if there is no pause.
   package var pause: PauseRecord?

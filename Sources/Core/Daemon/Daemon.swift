@@ -7,12 +7,13 @@ package import Observability
 package import FixSources
 package import Timekeeping
 
-/// The daemon as one value, from the start of its process to the end: it decides which settings it uses, or waits for
-/// what they name (`Startup`); then it runs with them (`Run`). Both the service and `Tests/Simulation` run it.
+/// The daemon as one value, from the start of its process to the end: it decides which settings to use, or waits for
+/// files and credentials that they name (`Startup`); then it runs with them (`Run`). Both the service and
+/// `Tests/Simulation` run it.
 ///
 /// Performs no I/O and has no clock. The shell passes inputs with their time one after the other, performs the effects
-/// in order, and calls again at `nextDeadline`. The outcome of an operation on the backlog's file or a line is an input
-/// after the effects of which the operation is one.
+/// in order, and calls again at `nextDeadline`. If an effect is an operation on the backlog's file or on a line, its
+/// outcome is passed as an input after all effects of that call have been performed.
 package struct Daemon: Sendable {
   /// The settings, with the values that only a running daemon has.
   package struct Configuration: Equatable, Sendable {
@@ -22,7 +23,7 @@ package struct Daemon: Sendable {
     package var store: StoreAgent.Configuration
     /// The text for `storeSettings`; nil: these settings are not stored.
     package var settingsText: String?
-    /// Which settings these are; without a reload.
+    /// Which settings these are; without the result of a reload.
     package var settings: SettingsStatus
     /// Path of the metrics file; nil: none.
     package var metricsFile: String?
@@ -32,9 +33,9 @@ package struct Daemon: Sendable {
     package var parts: SettingsParts
     /// The digests of the last settings that worked; nil if none are stored.
     package var kept: SettingsParts?
-    /// The time for their confirmation, from the file beside them; nil if there is no such file.
+    /// The time for their confirmation, from the file next to them; nil if there is no such file.
     package var confirmation: Duration?
-    /// A probable mistake in valid settings, with what to do.
+    /// Probable mistakes in valid settings, each with what to do.
     package var warnings: [String]
 
     package init(
@@ -58,20 +59,21 @@ package struct Daemon: Sendable {
 
   /// Everything that can happen to the daemon.
   package enum Input: Sendable {
-    /// What the vehicle learns from outside: anything but new settings and the reports of the sources and the store.
+    /// What the vehicle learns from outside: everything except new settings and the reports of the sources and the
+    /// store.
     case vehicle(VehicleAgent.Input)
     /// The process has started.
     case launched
-    /// What came of `readSettings`.
+    /// The result of `readSettings`.
     case settingsRead(SettingsOutcome)
-    /// What came of `readKeptSettings`.
+    /// The result of `readKeptSettings`.
     case keptSettingsRead(KeptSettingsOutcome)
-    /// The state of previous runs has been passed: from now on the backlog's file may be read. Once, before the first
-    /// fix.
+    /// The state of previous runs has been passed, so the backlog's file may be read from now on. Passed once, before
+    /// the first fix.
     case start
     /// The operation of `store` has ended.
     case storeEnded(StoreAgent.Outcome)
-    /// What the driver has chosen before a restart: before the first fix.
+    /// What the driver chose before a restart. Passed before the first fix.
     indirect case driverFound(DriverRecords)
     /// Read the settings again (SIGHUP).
     case reload
@@ -85,11 +87,11 @@ package struct Daemon: Sendable {
     case unmonitored
     /// The last client that monitored the positions has disconnected.
     case positionsUnmonitored
-    /// What was read for `measure`.
+    /// The values that were read for `measure`.
     indirect case measured(Measurement)
     /// The watchdog is due, so the machine is awake. `deletedFile`: as in `Measurement`.
     case watchdog(deletedFile: String?)
-    /// The sources of the settings in order of priority, made according to `plan`. After `start`, and with new
+    /// The sources of the settings in order of priority, made according to `plan`. Passed after `start`, and with new
     /// settings.
     case sources([Source])
     /// Something happened to the line of the source with this ID.
@@ -97,7 +99,7 @@ package struct Daemon: Sendable {
     /// `nextDeadline` has passed.
     case deadline
 
-    /// Whether it may concern a source's session alone.
+    /// Whether the input may concern only a source's session.
     var isOfSource: Bool {
       switch self {
       case .line, .deadline: true
@@ -106,7 +108,8 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// What the shell has to do. Each case has all data that it needs. Without a comment: as in `VehicleAgent.Effect`.
+  /// What the shell has to do. Each case has all data that it needs. Cases without a comment are as in
+  /// `VehicleAgent.Effect`.
   package enum Effect: Equatable, Sendable {
     case connect(to: String, certificateTime: Timestamp?)
     case sendUpdate(id: UInt64, HTTPRequest)
@@ -126,15 +129,16 @@ package struct Daemon: Sendable {
     case event(Event)
     /// Store this text as the last settings that worked: the first update with them was accepted.
     case storeSettings(String)
-    /// Read the settings, and prepare all that they need: `settingsRead` follows. Nothing changes yet.
+    /// Read the settings, and prepare everything that they need: `settingsRead` follows. Nothing changes yet.
     case readSettings
-    /// Read the last settings that worked, and prepare all that they need: `keptSettingsRead` follows. `isReverting`:
-    /// they replace valid settings, so they may name another token provider; otherwise files with mistakes.
+    /// Read the last settings that worked, and prepare everything that they need: `keptSettingsRead` follows.
+    /// `isReverting`: they replace valid settings, so they may name another token provider; otherwise they replace
+    /// files with mistakes.
     case readKeptSettings(isReverting: Bool)
-    /// Store this for the next start, at once; nil: there is nothing.
+    /// Store this text for the next start at once; nil: remove what is stored.
     case storeConfirmation(String?)
-    /// Use what was prepared last; what was used before is not needed any more. For the first settings, the state of
-    /// previous runs follows, then `start` and `sources`.
+    /// Use what was prepared last; what was used before is no longer needed. After the first settings, the state of
+    /// previous runs is passed, then `start` and `sources`.
     case useSettings
     /// The unit counts as started, or the reload has ended.
     case ready
@@ -145,45 +149,46 @@ package struct Daemon: Sendable {
     case storeDuty(DutyRecord?)
     /// Send systemd this status line.
     case showStatus(String)
-    /// Read what is asked; `measured` follows.
+    /// Read the values of `Measurement`; `measured` follows.
     case measure
-    /// Replace this file by the metrics.
+    /// Replace this file with the metrics.
     case writeMetrics(String, path: String)
     /// Store the data volume for the next run.
     case storeTraffic(String)
     /// Answer the request with this ID.
     indirect case respond(id: UInt64, Response)
-    /// Send this to all who monitor.
+    /// Send this to all programs that monitor the daemon.
     case monitor(MonitorItem)
-    /// Open the socket for positions, unless it is there, or close it.
+    /// Open the socket for positions, unless it is open already, or close it.
     case servePositions(Bool)
-    /// Send this to all who monitor the positions.
+    /// Send this to all programs that monitor the positions.
     case position(VehiclePosition)
     /// The run has ended, the backlog's file is closed, and everything is published.
     case finished(Lifecycle.Ending)
-    /// The process ends without having had settings.
+    /// The process ends without ever having had settings.
     case exit(Exit)
   }
 
-  /// Why the process ends without having had settings.
+  /// Why the process ends without ever having had settings.
   package enum Exit: Equatable, Sendable {
     /// A stop was requested.
     case stopped
-    /// It must be started again: a directory of the service was deleted.
+    /// The process must be started again: a directory of the service was deleted.
     case restarting
-    /// What is missing was missing for too long; a new start may find it.
+    /// Something that the settings name was missing for too long; a new start may find it.
     case unavailable
-    /// The settings cannot be used: the mistakes, one a line. Whether only a route or recording does not exist.
+    /// The settings cannot be used. The text lists the mistakes, one per line. `isMissing`: the only problem is that a
+    /// route or recording does not exist.
     case failed(String, isMissing: Bool)
   }
 
-  /// What passes between the parts.
+  /// What passes between the vehicle and the other parts.
   package enum Message: Equatable, Sendable {
-    /// The vehicle is passed this.
+    /// The vehicle is passed this input.
     case toVehicle(VehicleAgent.Input)
-    /// The vehicle decides this.
+    /// The vehicle decides on this effect.
     case fromVehicle(VehicleAgent.Effect)
-    /// The vehicle was passed something in this call, and decides nothing more in it.
+    /// The vehicle was passed something in this call, and decides on nothing more in it.
     case settled
   }
 
@@ -196,24 +201,24 @@ package struct Daemon: Sendable {
   private let confirmation: ConfirmationRecord?
   private let launchedAt: BootInstant
   private var startup: Startup
-  /// Nil before the clocks were read.
+  /// Nil until the clocks have been read.
   private var clocks: ClockComparison?
-  /// What runs with the settings; nil before there are any.
+  /// The part that runs with the settings; nil before there are any.
   package private(set) var run: Run?
 
-  /// When to handle `deadline`; nil while waiting for something else only. Stored, because a computed property of a
+  /// When to handle `deadline`; nil while waiting only for something else. Stored, because a computed property of a
   /// value in an object would first copy the value.
   package private(set) var nextDeadline: BootInstant?
 
   /// - Parameters:
-  ///   - seed: of every jitter.
-  ///   - waits: whether a missing file or credential is waited for. On a terminal it is reported instead.
+  ///   - seed: for all jitter.
+  ///   - waits: whether to wait for a missing file or credential. On a terminal it is reported instead.
   ///   - version: the daemon's release.
   ///   - buildDate: an earlier time means that the clock is not set.
   ///   - pause: the pause of an earlier run; nil if there is none.
   ///   - traffic: the last `storeTraffic` of a previous run; nil if there is none.
   ///   - confirmation: the last `storeConfirmation` of a previous run; nil if there is none.
-  ///   - now: the start.
+  ///   - now: the time of the start.
   package init(
     seed: UInt64, waits: Bool, version: String = "", buildDate: Timestamp, pause: PauseRecord? = nil,
     traffic: String? = nil, confirmation: String? = nil, at now: BootInstant
@@ -227,9 +232,9 @@ package struct Daemon: Sendable {
       waits: waits, version: version, buildDate: buildDate, pause: pause, confirmation: self.confirmation, at: now)
   }
 
-  /// Handles an input, and returns the effects in order. Before there are settings, what needs them is ignored.
+  /// Handles an input, and returns the effects in order. Before there are settings, inputs that need them are ignored.
   ///
-  /// - Parameter observer: receives each message between the parts, with the vehicle before that, or once it has
+  /// - Parameter observer: receives each message between the parts, with the vehicle before that message or once it has
   ///   settled. It must not use this value.
   package mutating func handle(_ input: Input, at now: Moment, observer: Observer? = nil) -> [Effect] {
     if let effects = run?.handle(input, at: now, observer: observer) {
@@ -249,10 +254,10 @@ package struct Daemon: Sendable {
     return effects
   }
 
-  /// The clocks were read: to be called before each other input of a wake-up, so that the vehicle first learns of a
+  /// The clocks were read. Call this before each other input of a wake-up, so that the vehicle first learns of a
   /// suspend or a step of the clock.
   ///
-  /// - Parameter awake: CLOCK_MONOTONIC, read with the moment.
+  /// - Parameter awake: CLOCK_MONOTONIC, read together with the moment.
   /// - Returns: the effects in order.
   package mutating func clocksRead(_ now: Moment, awake: Duration) -> [Effect] {
     guard let changes = clocks?.read(now, awake: awake) else {
@@ -269,7 +274,7 @@ package struct Daemon: Sendable {
     }
   }
 
-  /// Processes data of the line of the source with this ID, in chunks of any size, except for datagrams.
+  /// Processes data from the line of the source with this ID, in chunks of any size, except for datagrams.
   ///
   /// - Returns: the effects in order.
   package mutating func receive(
@@ -288,23 +293,23 @@ package struct Daemon: Sendable {
     return run?.admit(address, to: id, at: now)
   }
 
-  /// What becomes of the sources under new settings. Changes nothing.
+  /// What happens to the sources under new settings. Changes nothing.
   ///
   /// - Parameters:
   ///   - settings: in order of priority.
-  ///   - isVehicleInUse: whether another process has the vehicle of these settings: then no running source is kept.
-  /// - Returns: the same order. What is new has to be made for the input `sources`.
+  ///   - isVehicleInUse: whether another process has the vehicle of these settings; if so, no running source is kept.
+  /// - Returns: a plan in the same order. Each new source has to be made for the input `sources`.
   package func plan(_ settings: [any SourceIdentity], isVehicleInUse: Bool = false) -> [PlannedSource] {
     (run?.sources ?? SourceSessions()).plan(settings, areNew: isVehicleInUse)
   }
 
-  /// Why these settings of the files would not be used: they were taken back, and have not changed. Nil: they would be,
-  /// and what they need has to be prepared.
+  /// Why these settings of the files would not be used: they were reverted, and have not changed. Nil: they would be
+  /// used, and what they need has to be prepared.
   package func rejection(of configuration: Configuration) -> String? {
     if let run { run.settings.rejection(of: configuration) } else { startup.rejection(of: configuration) }
   }
 
-  /// For the watchdog: false if a step has been due, or a deadline over, for longer than the grace period.
+  /// For the watchdog: false if a step has been due, or a deadline has been missed, for longer than the grace period.
   package func isProgressing(at now: BootInstant) -> Bool {
     run?.isProgressing(at: now) ?? (startup.nextDeadline?.isMissed(at: now) != true)
   }

@@ -17,10 +17,10 @@ package struct Measurement: Equatable, Sendable {
   package var monitors: StatusReport.Monitors
   /// Programs that monitor the positions; nil without a socket for them.
   package var positionMonitors: StatusReport.Monitors?
-  /// The path of the main settings file, if it does not exist any more; otherwise nil.
+  /// The path of the main settings file if it no longer exists; otherwise nil.
   package var deletedFile: String?
 
-  /// Without counts, if nothing else is given.
+  /// Without counts, unless they are passed.
   package init(
     fleetEngine: MetricReading.Traffic = MetricReading.Traffic(peer: "fleet_engine"),
     tokenProvider: MetricReading.Traffic = MetricReading.Traffic(peer: "token_provider"), storeBytes: Int64? = nil,

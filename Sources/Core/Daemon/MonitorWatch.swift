@@ -3,16 +3,16 @@ import Observability
 import Timekeeping
 import Vehicle
 
-/// What programs that monitor the daemon were sent last; exists while there are any.
+/// What was last sent to the programs that monitor the daemon; exists while there are any.
 struct MonitorWatch: Sendable {
-  /// Requests that have ended.
+  /// Number of requests that have ended.
   private var ended: Int
-  /// Nil: none was sent.
+  /// Nil: no state was sent.
   private var state: MonitorItem.State?
 
-  /// From now on.
+  /// Watches for changes from now on.
   ///
-  /// - Parameter state: what a new monitor was sent; nil: the next one is sent in any case.
+  /// - Parameter state: what a new monitor was sent; nil: the next state is sent in any case.
   init(_ vehicle: VehicleAgent, state: MonitorItem.State?) {
     ended = MonitorWatch.ended(vehicle)
     self.state = state
@@ -22,7 +22,7 @@ struct MonitorWatch: Sendable {
     vehicle.statistics.failed.values.reduce(vehicle.statistics.accepted, +)
   }
 
-  /// What has changed.
+  /// What has changed since the last call.
   mutating func items(_ vehicle: VehicleAgent, at now: Moment) -> [MonitorItem] {
     let snapshot = vehicle.snapshot(at: now)
     var items: [MonitorItem] = []

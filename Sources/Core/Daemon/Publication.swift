@@ -5,14 +5,14 @@ import Vehicle
 import Observability
 import Timekeeping
 
-/// When systemd's status line, the file of metrics and a reading of the data volume are due, and what of them is not
-/// the vehicle's: the settings in force, the data volume, the start.
+/// When systemd's status line, the metrics file and a reading of the data volume are due, and the published data that
+/// is not the vehicle's: the settings in force, the data volume, the start.
 ///
 /// It never wakes the machine: what is due is published with the next input.
 struct Publication: Sendable {
   /// Maximum age of the status line while the daemon is active, because it contains ages.
   private static let maxAge = Duration.seconds(10)
-  /// Interval of the metrics.
+  /// Interval between two writes of the metrics.
   private static let metricsInterval = Duration.seconds(60)
   /// Minimum interval between two writes of the metrics.
   private static let metricsFloor = Duration.seconds(1)
@@ -36,7 +36,7 @@ struct Publication: Sendable {
   var isMeasuring = false
   private var shownAt: BootInstant?
   private var writtenAt: BootInstant?
-  /// What the metrics file says.
+  /// Whether the metrics file says that the vehicle is online.
   private var wasOnline = false
 
   /// - Parameters:
@@ -71,7 +71,7 @@ struct Publication: Sendable {
 
   // MARK: - The status line
 
-  /// Whether the status line must be sent: at once for events of priority notice and above, at most once a second for
+  /// Whether the status line must be sent: at once for events of priority `notice` and above, at most once a second for
   /// results of updates, and every ten seconds for anything else.
   func isStatusDue(after effects: [Daemon.Effect], at now: BootInstant) -> Bool {
     guard let shownAt, now - shownAt < Publication.maxAge else { return true }

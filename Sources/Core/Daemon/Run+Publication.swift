@@ -5,17 +5,18 @@ import Vehicle
 import Observability
 import Timekeeping
 
-/// What others learn of the daemon: systemd's status line, the file of metrics, the data volume, and the state for
+/// What the daemon publishes: systemd's status line, the metrics file, the data volume, and the state for
 /// `fleet-locationctl`.
 extension Run {
-  /// Publishes what is due after an input; nil: after data of a line.
+  /// Publishes what is due after an input; nil: after data from a line.
   mutating func publish(after input: Input?, at now: Moment, _ effects: inout [Effect]) {
     if var watch = monitor {
       effects += watch.items(vehicle, at: now).map { .monitor($0) }
       monitor = watch
     }
     guard publication.hasBegun || isClosed else { return }
-    // The journal rate-limits network changes; the status line shows each. And it shows the backlog once it is read.
+    // The journal rate-limits network changes; the status line shows each of them. It also shows the backlog once it
+    // has been read.
     let isShownAtOnce =
       switch input {
       case .vehicle(.network), .storeEnded(.read): true
@@ -33,7 +34,7 @@ extension Run {
     effects.append(.measure)
   }
 
-  /// Publishes what was due, with what the shell has read for it.
+  /// Publishes what was due, with the values that the shell has read for it.
   mutating func measured(_ measurement: Measurement, at now: Moment, _ effects: inout [Effect]) {
     publication.isMeasuring = false
     publication.settings.deletedFile = measurement.deletedFile

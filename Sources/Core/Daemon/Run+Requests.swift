@@ -5,8 +5,8 @@ import ExternalInput
 import Observability
 import Timekeeping
 
-/// Requests on the control socket. A response follows what it depends on: what was measured, the new settings in force,
-/// a pause on disk.
+/// Requests on the control socket. A response is sent once what it depends on is done: the values are measured, the new
+/// settings are in force, the pause is on disk.
 extension Run {
   static let stopping = Daemon.Response.refused(.stopping, "the daemon is stopping")
 
@@ -29,7 +29,7 @@ extension Run {
       choices.driver = nil
     case .monitor:
       let state = MonitorItem.State(vehicle.snapshot(at: now))
-      // Others are still to be sent what has changed for them.
+      // Existing monitors must still be sent what has changed for them.
       if monitor == nil { monitor = MonitorWatch(vehicle, state: state) }
       effects.append(.respond(id: id, .monitoring(state)))
     case .monitorPositions:
@@ -54,13 +54,13 @@ extension Run {
   struct Choices: Sendable {
     /// The request that is being handled.
     var driver: (request: UInt64, isDuty: Bool)?
-    /// For each change of the pause that is not on disk yet, the request for it; nil: no client waits.
+    /// For each change of the pause that is not on disk yet, the request for it; nil: no client is waiting.
     fileprivate var pauses: [UInt64?] = []
-    /// The same for the duty.
+    /// Like `pauses`, for the duty.
     fileprivate var duties: [UInt64?] = []
-    /// Why the stored pause could not be read, or a change of it not stored; nil if neither is the case.
+    /// Why the stored pause could not be read, or a change to it could not be stored; nil if neither happened.
     fileprivate(set) var pauseTrouble: String?
-    /// The same for the stored duty.
+    /// Like `pauseTrouble`, for the stored duty.
     fileprivate(set) var dutyTrouble: String?
 
     /// The next request that a change of this kind answers.
@@ -88,7 +88,7 @@ extension Run {
     effects.append(.respond(id: request, .done(remark: trouble)))
   }
 
-  /// Restores what the driver has chosen before a restart.
+  /// Restores what the driver chose before a restart.
   mutating func restore(
     _ found: DriverRecords, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
   ) {

@@ -8,8 +8,8 @@ import FleetEngine
 import Observability
 import Timekeeping
 
-/// Settings: the first ones, and a reload, which reads and prepares, then uses or refuses. All that can fail has
-/// happened before anything changes.
+/// Settings: the first ones, and a reload, which reads and prepares settings, then uses or refuses them. Everything
+/// that can fail happens before anything changes.
 extension Run {
   /// Uses the first settings.
   mutating func begin(_ first: SettingsLifecycle.Prepared, at now: Moment, _ observer: Observer?) -> [Effect] {
@@ -25,7 +25,7 @@ extension Run {
       first.configuration, limit: first.limit, had: SettingsConfirmation.Availability(), at: nil)
     report(activation, &effects)
     effects += first.configuration.warnings.map { .event(.settingsWarning($0)) }
-    // With the kept settings the daemon runs, but those of the file are not in force.
+    // With the kept settings the daemon runs, but the settings of the files are not in force.
     let (mistake, takenBack) = (first.configuration.settings.mistake, first.configuration.settings.takenBack)
     let response =
       (mistake ?? takenBack).map { Daemon.Response.refused(.settingsRefused, $0) }
@@ -37,7 +37,7 @@ extension Run {
   }
 
   /// - Parameters:
-  ///   - request: is answered when the settings are in force or refused; nil: no client waits.
+  ///   - request: answered when the settings are in force or refused; nil: no client is waiting.
   ///   - limit: the time for their confirmation; nil: the request asks for none.
   mutating func reload(for request: UInt64?, confirmingWithin limit: Duration? = nil, _ effects: inout [Effect]) {
     guard vehicle.lifecycle.isRunning else {
@@ -83,7 +83,7 @@ extension Run {
     effects.append(.event(.reloaded))
     effects += new.configuration.warnings.map { .event(.settingsWarning($0)) }
     report(activation, &effects)
-    // Another token provider is asked with the next update.
+    // A changed token provider is asked with the next update.
     if activation.isConfirmationNew, vehicle.sendRefusal == nil { pass(.sendNow, at: now, observer, &effects) }
     if settings.isSettled { effects.append(.ready) }
     effects += new.requests.map { .respond(id: $0, .done(remark: new.limit == nil ? nil : remark(on: activation))) }
@@ -104,7 +104,7 @@ extension Run {
     }
   }
 
-  /// Fleet Engine has accepted an update that was sent then.
+  /// Fleet Engine has accepted an update that was sent at that time.
   mutating func accepted(sentAt: BootInstant, _ effects: inout [Effect]) {
     let (waited, hadRecord) = (settings.confirmation != nil, settings.record != nil)
     guard let text = settings.accepted(sentAt: sentAt) else { return }
@@ -114,7 +114,7 @@ extension Run {
     effects.append(.storeSettings(text))
   }
 
-  /// The vehicle may have changed, or the time for a confirmation be over.
+  /// The vehicle may have changed, or the time for a confirmation may be over.
   mutating func reviewConfirmation(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     guard settings.confirmation != nil,
       wasVehicleCalled || settings.nextDeadline.map({ now.boot >= $0 }) == true
@@ -139,7 +139,7 @@ extension Run {
     effects.append(.readKeptSettings(isReverting: true))
   }
 
-  /// What went wrong meanwhile, as the end of a sentence.
+  /// What went wrong during that time, as the end of a sentence.
   private func failure(of confirmation: SettingsConfirmation, at now: Moment) -> String {
     let snapshot = vehicle.snapshot(at: now)
     if confirmation.isFixMissing {
@@ -156,14 +156,14 @@ extension Run {
     effects.append(.event(.settingsUnconfirmed(why, obstacle: obstacle)))
   }
 
-  /// The last settings that worked were read, and now replace those in force.
+  /// The last settings that worked were read, and are to replace those in force.
   mutating func keptSettingsRead(_ outcome: KeptSettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
     guard let why = settings.revertReason else { return }
     guard settings.wasRead() != nil else {
       settings.postponeRevert()
       return effects.append(.readSettings)
     }
-    // An update may have been accepted meanwhile.
+    // An update may have been accepted since.
     guard let confirmation = settings.confirmation, vehicle.lifecycle.isRunning else { return }
     switch outcome {
     case .read(.valid(var configuration, let holder)):
@@ -181,7 +181,7 @@ extension Run {
     }
   }
 
-  /// Opens or closes the socket for positions. With a reload, one that could not be opened is tried again.
+  /// Opens or closes the socket for positions. A reload retries a socket that could not be opened.
   private mutating func servePositions(
     _ new: Configuration, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
   ) {

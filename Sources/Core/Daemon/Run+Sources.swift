@@ -42,11 +42,11 @@ extension Run {
       let id = source.configured.id
       perform(sources.handle(.start, of: id, at: now), of: id, at: now, observer, &effects)
     }
-    // New ones do not know it.
+    // New sources do not know it yet.
     if !sources.areFixesNeeded { hasNeedChanged = true }
   }
 
-  /// Passes the sources whether fixes are needed, if that has changed.
+  /// Notifies the sources whether fixes are needed, if that has changed.
   mutating func passFixNeed(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     guard hasNeedChanged else { return }
     hasNeedChanged = false
@@ -68,7 +68,7 @@ extension Run {
 
   /// Each source that is due handles its deadline.
   ///
-  /// - Returns: whether one of them reads now.
+  /// - Returns: whether one of them is reading now.
   mutating func passSourceDeadlines(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) -> Bool {
     guard let deadline = sources.nextDeadline, now.boot >= deadline else { return false }
     var isReading = false

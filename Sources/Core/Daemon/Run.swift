@@ -6,7 +6,7 @@ import FleetEngine
 import Observability
 import Timekeeping
 
-/// What runs once there are settings: the sources, the vehicle, the store of its backlog, what passes between them,
+/// What runs once there are settings: the sources, the vehicle, the store of its backlog, the messages between them,
 /// reloads, requests on the control socket, and what is published.
 package struct Run: Sendable {
   typealias Configuration = Daemon.Configuration
@@ -30,19 +30,19 @@ package struct Run: Sendable {
   private var reports: [VehicleAgent.Input] = []
   /// Whether fixes are needed has changed, and the sources have not been notified yet.
   var hasNeedChanged = false
-  /// How the run has ended, while the store writes what is pending.
+  /// How the run ended, while the store writes what is pending.
   var ending: Lifecycle.Ending?
   private var vehicleDeadline: BootInstant?
-  /// Whether the vehicle was passed anything in the last call, and not only a source's session.
+  /// Whether the last call passed anything to the vehicle, and not only to a source's session.
   package internal(set) var wasVehicleCalled = false
 
-  /// When to handle `deadline`; nil while waiting for something else only.
+  /// When to handle `deadline`; nil while waiting only for something else.
   private(set) var nextDeadline: BootInstant?
   /// Fleet Engine accepted the last update, and there is a network.
   private(set) var isOnline = false
 
   /// - Parameters:
-  ///   - seed: of every jitter.
+  ///   - seed: for all jitter.
   ///   - version: the daemon's release.
   ///   - traffic: the last `storeTraffic` of a previous run; nil if there is none.
   ///   - confirmation: the last `storeConfirmation` of a previous run; nil if there is none.
@@ -58,13 +58,13 @@ package struct Run: Sendable {
     settings = SettingsLifecycle(text: configuration.settingsText, record: confirmation)
   }
 
-  /// An input and its effects; see `Daemon.handle`.
+  /// Handles an input, and returns its effects; see `Daemon.handle`.
   mutating func handle(_ input: Input, at now: Moment, observer: Observer? = nil) -> [Effect] {
     wasVehicleCalled = false
     var effects = [Effect]()
     switch input {
     case .launched: break
-    // A token of another provider proves nothing of this one.
+    // A token of another provider proves nothing about this one.
     case .vehicle(.tokenFound) where settings.confirmation?.changesToken == true: break
     case .vehicle(let input):
       switch input {
@@ -93,7 +93,8 @@ package struct Run: Sendable {
     case .positionsUnmonitored: pass(.positionsMonitored(false), at: now, observer, &effects)
     case .watchdog(let deletedFile): publication.settings.deletedFile = deletedFile
     case .deadline:
-      // What a source reads comes before what else is due: that follows at the next call, which is due at once.
+      // What a source reads comes before anything else that is due: that follows at the next call, which is due at
+      // once.
       if passSourceDeadlines(at: now, observer, &effects) { break }
       if let time = store.nextDeadline, now.boot >= time { feedStore(.deadline, at: now.boot, &effects) }
       if let time = vehicleDeadline, now.boot >= time { pass(.deadline, at: now, observer, &effects) }
@@ -113,13 +114,13 @@ package struct Run: Sendable {
     updateDeadline()
   }
 
-  /// To be called after any of the parts was.
+  /// To be called after any of the parts was called.
   mutating func updateDeadline() {
     nextDeadline = .earliest(.earliest(vehicleDeadline, store.nextDeadline), sources.nextDeadline)
     if let time = settings.nextDeadline { nextDeadline = .earliest(nextDeadline, time) }
   }
 
-  /// Nothing is left to do but to publish the end.
+  /// Whether nothing is left to do except to publish the end.
   var isClosed: Bool { ending != nil && store.hasEnded }
 
   /// Whether no deadline was missed; see `Daemon.isProgressing`.
@@ -127,7 +128,7 @@ package struct Run: Sendable {
     vehicle.isProgressing(at: now) && sources.isProgressing(at: now)
   }
 
-  /// At the end of a call.
+  /// Called at the end of a call.
   func reportSettled(to observer: Observer?) { if wasVehicleCalled { observer?(.settled, vehicle) } }
 
   // MARK: - The parts
@@ -172,7 +173,7 @@ package struct Run: Sendable {
     case .event(let event): effects.append(.event(event))
     case .position(let accepted): effects.append(.position(VehiclePosition(accepted)))
     case .needFixes(let areNeeded):
-      // The vehicle is deciding just now.
+      // The vehicle is deciding at this moment.
       sources.areFixesNeeded = areNeeded
       hasNeedChanged = true
     case .readyForNextFix(let id): sources.readyForNextFix(id, at: now)
@@ -190,7 +191,7 @@ package struct Run: Sendable {
     for effect in store.handle(input, at: now) {
       switch effect {
       case .perform(let operation): effects.append(.store(operation))
-      // The vehicle may be deciding just now.
+      // The vehicle may be deciding at this moment.
       case .report(let report): reports.append(report)
       }
     }

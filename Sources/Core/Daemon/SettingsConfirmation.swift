@@ -2,13 +2,13 @@
 import Vehicle
 import Timekeeping
 
-/// Settings in force that are taken back unless an update with them is accepted in time.
+/// Settings in force that are reverted unless an update with them is accepted in time.
 ///
 /// The time passes only while the previous settings could have delivered: with a network, without a pause, and with a
-/// fix and a token. One of these two that is missing counts against the new settings if they changed where it comes
-/// from, and the previous ones had it; otherwise the clock is stopped.
+/// fix and a token. A missing fix or token counts against the new settings if they changed its source and the previous
+/// settings had it; otherwise the clock is stopped.
 struct SettingsConfirmation: Sendable {
-  /// Why the clock is stopped. The order is that of precedence.
+  /// Why the clock is stopped. In order of precedence.
   enum HoldReason: Equatable, Sendable {
     case stopping, vehicleInUse, paused, noNetwork, noFix, noToken
 
@@ -36,30 +36,30 @@ struct SettingsConfirmation: Sendable {
     /// The digest of the settings.
     var all: String
     var limit: Duration
-    /// The part of it that has passed.
+    /// The part of `limit` that has passed.
     var used: Duration
     var had: Availability
   }
 
-  /// The time that passes is stored in steps of this, in advance: a restart may cost one, and a box that restarts over
-  /// and over still comes to the end.
+  /// Elapsed time is stored in advance, in steps of this length: a restart may cost one step, and a box that keeps
+  /// restarting still reaches the end.
   private static let step = Duration.seconds(10)
 
-  /// Of these settings.
+  /// The digests of these settings.
   let parts: SettingsParts
-  /// Of those that come back.
+  /// The digests of the settings to revert to.
   let previous: SettingsParts
   let limit: Duration
   private let had: Availability
-  /// When these came into force.
+  /// When these settings came into force.
   private let since: BootInstant
-  /// The part of `limit` that had passed at `runningSince`, and what of it the disk knows.
+  /// The part of `limit` that had passed at `runningSince`, and the part that is stored on disk.
   private var used: Duration
   private var stored: Duration?
   /// Nil while the clock is stopped.
   private var runningSince: BootInstant?
   private(set) var holdReason: HoldReason?
-  /// When the first fix and the first token with these settings came.
+  /// When the first fix and the first token with these settings arrived.
   private var (fixAt, tokenAt): (BootInstant?, BootInstant?)
   private var isUpdateRequested = false
   /// The timeout has elapsed, and the settings stay in force.
@@ -67,7 +67,7 @@ struct SettingsConfirmation: Sendable {
 
   /// - Parameters:
   ///   - used: the part of `limit` that has passed in earlier runs.
-  ///   - since: when they came into force; `boot`: at the start.
+  ///   - since: when they came into force; `boot`: at the start of the daemon.
   init(
     of parts: SettingsParts, previous: SettingsParts, within limit: Duration, used: Duration = .zero,
     had: Availability, since: BootInstant
@@ -78,15 +78,16 @@ struct SettingsConfirmation: Sendable {
   }
 
   private var changesSource: Bool { parts.source != previous.source }
-  /// Whether the token provider is another one.
+  /// Whether the token provider has changed.
   var changesToken: Bool { parts.token != previous.token }
-  /// Why they are only reported, and not taken back; nil: they are taken back.
+  /// Why they are only reported, and not reverted; nil: they are reverted.
   var obstacle: String? { parts.obstacle(to: previous) }
 
-  /// Whether the fix and the token have come that these settings need before an accepted update can confirm them.
+  /// Whether the fix and the token that these settings need have arrived: only then can an accepted update confirm
+  /// them.
   private var hasRequiredInputs: Bool { (!changesSource || fixAt != nil) && (!changesToken || tokenAt != nil) }
 
-  /// What is missing because of these settings, if the time runs.
+  /// What is missing because of these settings, if the clock runs.
   var isFixMissing: Bool { changesSource && fixAt == nil }
   var isTokenMissing: Bool { changesToken && tokenAt == nil }
 
@@ -101,7 +102,7 @@ struct SettingsConfirmation: Sendable {
     max(limit - used - (runningSince.map { max(now - $0, .zero) } ?? .zero), .zero)
   }
 
-  /// The machine was suspended for this long until now.
+  /// The machine was suspended for this time, and has just resumed.
   mutating func slept(for time: Duration) {
     if let since = runningSince { runningSince = since + max(time, .zero) }
   }
@@ -147,10 +148,10 @@ struct SettingsConfirmation: Sendable {
     return nil
   }
 
-  /// They were to be taken back, and that is tried again.
+  /// The settings were to be reverted; that is tried again.
   mutating func resume() { isOver = false }
 
-  /// Whether an update that was sent then, and accepted, confirms these settings.
+  /// Whether an update that was sent at that time, and accepted, confirms these settings.
   func isConfirmed(byUpdateSentAt sentAt: BootInstant) -> Bool {
     guard sentAt >= since, hasRequiredInputs else { return false }
     return (!changesSource || fixAt.map { sentAt >= $0 } == true)

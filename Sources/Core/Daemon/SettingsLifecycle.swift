@@ -2,16 +2,16 @@
 package import Vehicle
 import Timekeeping
 
-/// What came of reading the settings, and of preparing what they need. Nothing has changed yet.
+/// The result of reading the settings, and of preparing what they need. Nothing has changed yet.
 package enum SettingsOutcome: Equatable, Sendable {
-  /// All is ready for them. `lockedBy`: as in `VehicleAgent.Input.vehicleLocked`.
+  /// Everything is ready for them. `lockedBy`: as in `VehicleAgent.Input.vehicleLocked`.
   indirect case valid(Daemon.Configuration, lockedBy: VehicleHolder? = nil)
-  /// They are valid, but for files or credentials that they name and that are not there yet; which, and what to do.
+  /// They are valid, but files or credentials that they name are not there yet. The text says which, and what to do.
   case missing(String, known: KnownSettings = KnownSettings())
-  /// The settings, or files or credentials that they name, have these mistakes, one a line, with what to do.
+  /// The settings, or files or credentials that they name, have these mistakes, one per line, with what to do.
   case invalid(String)
-  /// They are valid, but what they name cannot be used: a certificate, a route or a recording; why, and what to do.
-  /// `isMissing`: whether only a route or recording does not exist.
+  /// They are valid, but a certificate, route or recording that they name cannot be used. The text says why, and what
+  /// to do. `isMissing`: the only problem is that a route or recording does not exist.
   case unusable(String, isMissing: Bool)
 
   /// Why the settings are not used; nil if they can be.
@@ -23,9 +23,9 @@ package enum SettingsOutcome: Equatable, Sendable {
   }
 }
 
-/// What is known of settings that name something that is missing.
+/// What is known about settings that name something that is missing.
 package struct KnownSettings: Equatable, Sendable {
-  /// Of the vehicle; nil if it is not known.
+  /// The vehicle's provider; nil if it is not known.
   package var provider: String?
   /// The vehicle's ID; nil if it is not known.
   package var vehicle: String?
@@ -39,7 +39,7 @@ package struct KnownSettings: Equatable, Sendable {
   }
 }
 
-/// What came of reading the last settings that worked.
+/// The result of reading the last settings that worked.
 package enum KeptSettingsOutcome: Equatable, Sendable {
   /// There are none.
   case none
@@ -48,15 +48,15 @@ package enum KeptSettingsOutcome: Equatable, Sendable {
 }
 
 /// The life of the settings: they are read and prepared, then used or refused, and verified by the first update. Some
-/// need that as a confirmation, and are taken back without it.
+/// need this as a confirmation, and are reverted without it.
 struct SettingsLifecycle: Sendable {
   /// Valid settings.
   struct Prepared: Sendable {
     var configuration: Daemon.Configuration
     var holder: VehicleHolder?
-    /// Requests that are answered when they are in force.
+    /// Requests that are answered when these settings are in force.
     var requests: [UInt64]
-    /// The time for their confirmation that a request asks for; nil: none does.
+    /// The time for their confirmation that a request asks for; nil: no request asks for one.
     var limit: Duration?
   }
 
@@ -68,27 +68,27 @@ struct SettingsLifecycle: Sendable {
   private var isReadAgain = false
   /// Requests that the next outcome answers.
   private var requests: [UInt64] = []
-  /// Since when settings are in force that no accepted update has verified, with their text; nil: they are verified, or
-  /// not to be stored.
+  /// When the settings in force came into force, with their text, while no accepted update has verified them; nil: they
+  /// are verified, or are not to be stored.
   private(set) var unverified: (text: String, since: BootInstant)?
-  /// The time for the confirmation that the requests ask for; nil: none does.
+  /// The time for the confirmation that the requests ask for; nil: no request asks for one.
   private var limit: Duration?
-  /// Of the settings in force; nil: they need none, or have it.
+  /// The confirmation of the settings in force; nil: they need none, or have it.
   private(set) var confirmation: SettingsConfirmation?
   /// What is on disk about a confirmation; nil: nothing.
   private(set) var record: ConfirmationRecord?
-  /// Why the settings in force are taken back; nil unless the last settings that worked are being read for that.
+  /// Why the settings in force are being reverted; nil unless the last settings that worked are being read for that.
   private(set) var revertReason: String?
 
   /// - Parameters:
-  ///   - text: of the first settings; nil: they are not to be stored.
+  ///   - text: the text of the first settings; nil: they are not to be stored.
   ///   - record: what an earlier run has stored about a confirmation.
   init(text: String?, record: ConfirmationRecord? = nil) {
     self.record = record
     activated(text: text, at: .boot)
   }
 
-  /// Whether all that was read is in force or refused.
+  /// Whether everything that was read is in force or refused.
   var isSettled: Bool { !isReading && next == nil }
 
   /// Whether there are settings that are not in force yet.
@@ -97,7 +97,7 @@ struct SettingsLifecycle: Sendable {
   /// The settings are to be read.
   ///
   /// - Parameters:
-  ///   - request: is answered when the result is known; nil: no client waits.
+  ///   - request: answered when the result is known; nil: no client is waiting.
   ///   - limit: the time for their confirmation; nil: the request asks for none.
   /// - Returns: whether to read them now.
   mutating func read(for request: UInt64?, confirmingWithin limit: Duration? = nil) -> Bool {
@@ -121,7 +121,7 @@ struct SettingsLifecycle: Sendable {
     return (requests, limit)
   }
 
-  /// These settings follow, also in place of others that are not in force yet.
+  /// These settings come into force next, in place of any that are not in force yet.
   mutating func follow(_ prepared: Prepared) {
     var prepared = prepared
     prepared.requests = (next?.requests ?? []) + prepared.requests
@@ -137,16 +137,16 @@ struct SettingsLifecycle: Sendable {
 
   /// Settings are in force from now on.
   ///
-  /// - Parameter text: theirs; nil: they are not to be stored.
+  /// - Parameter text: their text; nil: they are not to be stored.
   mutating func activated(text: String?, at now: BootInstant) {
     unverified = text.map { ($0, now) }
   }
 
-  /// Fleet Engine has accepted an update that was sent then. Settings that need a confirmation are verified only after
-  /// a fix of a changed source, and a token of a changed provider.
+  /// Fleet Engine has accepted an update that was sent at that time. Settings that need a confirmation are verified
+  /// only after a fix from a changed source, and a token from a changed provider.
   ///
-  /// - Returns: the text of the settings that this verifies, to be stored as the last that worked; nil if there are
-  ///   none.
+  /// - Returns: the text of the settings that this verifies, to be stored as the last settings that worked; nil if this
+  ///   verifies none.
   mutating func accepted(sentAt: BootInstant) -> String? {
     guard let (text, since) = unverified, sentAt >= since,
       confirmation?.isConfirmed(byUpdateSentAt: sentAt) != false
@@ -157,18 +157,18 @@ struct SettingsLifecycle: Sendable {
 
   // MARK: - The confirmation
 
-  /// What follows from settings that are in force from now on.
+  /// What follows when settings come into force.
   struct Activation: Equatable {
     /// They need a confirmation.
     var isConfirmationNew = false
     /// Why they need none, although a request or a file asks for it.
     var remark: String?
-    /// What is on disk about a confirmation is over.
+    /// The record on disk about a confirmation is to be removed.
     var removesRecord = false
   }
 
-  /// Settings are in force from now on. They need a confirmation if a request or the file beside them asks for it, or
-  /// if those before them still need one.
+  /// Settings are in force from now on. They need a confirmation if a request or the file next to them asks for one, or
+  /// if the settings before them still need one.
   ///
   /// - Parameters:
   ///   - limit: the time that a request asks for.
@@ -180,7 +180,7 @@ struct SettingsLifecycle: Sendable {
   ) -> Activation {
     activated(text: configuration.settingsText, at: now ?? .boot)
     revertReason = nil
-    // The last that worked, in place of the files.
+    // The last settings that worked, in place of the files.
     guard configuration.settingsText != nil else {
       confirmation = nil
       return Activation()
@@ -190,7 +190,7 @@ struct SettingsLifecycle: Sendable {
     let remark: String?
     if let limit = limit ?? configuration.confirmation ?? waiting?.limit {
       if let previous = configuration.kept, previous.all != configuration.parts.all {
-        // At a restart the same settings have the time that is left.
+        // After a restart, the same settings have the time that is left.
         let before = now == nil && waiting?.all == configuration.parts.all ? waiting : nil
         confirmation = SettingsConfirmation(
           of: configuration.parts, previous: previous, within: before?.limit ?? limit, used: before?.used ?? .zero,
@@ -207,12 +207,12 @@ struct SettingsLifecycle: Sendable {
     return Activation(remark: limit == nil ? nil : remark, removesRecord: record != nil)
   }
 
-  /// Why these settings are not used: they were taken back, and have not changed. Nil: they are used.
+  /// Why these settings are not used: they were reverted, and have not changed. Nil: they are used.
   func rejection(of configuration: Daemon.Configuration) -> String? {
     SettingsLifecycle.rejection(of: configuration, by: record)
   }
 
-  /// The same, by what an earlier run has stored.
+  /// The same, according to what an earlier run has stored.
   static func rejection(of configuration: Daemon.Configuration, by record: ConfirmationRecord?) -> String? {
     guard let previous = configuration.kept, configuration.parts.obstacle(to: previous) == nil else { return nil }
     return record?.rejection(of: configuration.parts)
@@ -221,7 +221,7 @@ struct SettingsLifecycle: Sendable {
   /// When to call `observe`; nil: no settings wait for a confirmation, or their clock is stopped.
   var nextDeadline: BootInstant? { isSettled ? confirmation?.nextDeadline : nil }
 
-  /// The machine was suspended for this long until now.
+  /// The machine was suspended for this time, and has just resumed.
   mutating func slept(for time: Duration) { confirmation?.slept(for: time) }
 
   /// The vehicle's state may have changed, or the deadline has passed.
@@ -231,21 +231,21 @@ struct SettingsLifecycle: Sendable {
     return steps
   }
 
-  /// Requests the last settings that worked, to replace those in force with them.
+  /// Requests the last settings that worked, which are to replace those in force.
   mutating func revert(because why: String) {
     _ = read(for: nil)
     revertReason = why
   }
 
-  /// The settings were read again in between: what is taken back is tried again after that.
+  /// The settings were read again before the revert: it is tried again after that.
   mutating func postponeRevert() {
     revertReason = nil
     confirmation?.resume()
   }
 
-  /// These settings come back in place of those in force.
+  /// These settings replace those in force.
   ///
-  /// - Returns: what to store before.
+  /// - Returns: the record to store before that.
   mutating func reverted(_ prepared: Prepared, because why: String) -> ConfirmationRecord? {
     guard let parts = confirmation?.parts else { return nil }
     let new = ConfirmationRecord.takenBack(all: parts.all, credentials: parts.credentials, why: why)

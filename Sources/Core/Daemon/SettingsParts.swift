@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Digests of settings and their parts: equal for equal settings, regardless of files and order. Single words, such as
-/// hexadecimal digits.
+/// Digests of settings and their parts: equal for equal settings, regardless of files and order. Each is a single word,
+/// such as hexadecimal digits.
 package struct SettingsParts: Equatable, Sendable {
-  /// Of all settings.
+  /// The digest of all settings.
   package var all: String
-  /// Of the settings that decide the vehicle, Fleet Engine and every proxy.
+  /// The digest of the settings that decide the vehicle, Fleet Engine and every proxy.
   package var destination: String
-  /// Of the sources and the filter: they decide whether there is a fix.
+  /// The digest of the sources and the filter, which decide whether there is a fix.
   package var source: String
-  /// Of the token provider.
+  /// The digest of the token provider.
   package var token: String
   /// A short digest of the values of the credentials; "-" if there are none.
   package var credentials: String
@@ -24,7 +24,7 @@ package struct SettingsParts: Equatable, Sendable {
     self.credentials = credentials
   }
 
-  /// Why these are not replaced by `previous` although no update confirms them; nil: they are.
+  /// Why these are not replaced by `previous` even if no update confirms them; nil: they are replaced.
   func obstacle(to previous: SettingsParts) -> String? {
     if destination != previous.destination {
       return "the previous ones name another vehicle, Fleet Engine or proxy"

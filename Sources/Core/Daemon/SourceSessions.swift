@@ -4,9 +4,9 @@ import ExternalInput
 package import FixSources
 import Timekeeping
 
-/// The settings of a source, as far as the daemon is concerned: a source whose settings stay equal is kept.
+/// The settings of a source, as far as the daemon is concerned: a source whose settings are unchanged is kept.
 package protocol SourceIdentity: Sendable {
-  /// Whether the other one has equal settings.
+  /// Whether the other source has equal settings.
   func isEqual(to other: any SourceIdentity) -> Bool
 }
 
@@ -19,9 +19,9 @@ extension Daemon {
   package struct Source: Sendable {
     /// Its settings.
     package var settings: any SourceIdentity
-    /// What the vehicle knows of it, with the ID of the plan.
+    /// What the vehicle knows about it, with the ID of the plan.
     package var configured: SourceSelector.ConfiguredSource
-    /// A new one; nil: the running one is kept.
+    /// A new session; nil: the running one is kept.
     package var session: (any SourceSession)?
 
     package init(
@@ -33,11 +33,11 @@ extension Daemon {
     }
   }
 
-  /// What becomes of a source under new settings.
+  /// What happens to a source under new settings.
   package struct PlannedSource: Equatable, Sendable {
     /// Its ID.
     package var id: Int
-    /// Whether its session and line have to be made; otherwise it is kept as it is.
+    /// Whether its session and line have to be made; otherwise both are kept.
     package var isNew: Bool
 
     package init(id: Int, isNew: Bool) {
@@ -55,25 +55,25 @@ struct SourceSessions: Sendable {
     let id: Int
     let settings: any SourceIdentity
     let configured: SourceSelector.ConfiguredSource
-    /// Nil after its end.
+    /// Nil once it has ended.
     var session: (any SourceSession)?
     var deadline: BootInstant?
   }
 
   private var entries: [Entry] = []
   private var lastID = 0
-  /// The sources that are opened once the vehicle is this process's.
+  /// The sources that are opened once this process has the vehicle.
   private(set) var held: [Daemon.Source]?
   /// Whether another process has the vehicle.
   var isVehicleInUse = false
   /// Whether fixes are needed.
   var areFixesNeeded = true
-  /// When the first session has to handle `deadline`; nil if none has to.
+  /// When the first session has to handle `deadline`; nil if no session has one.
   private(set) var nextDeadline: BootInstant?
 
   // MARK: - The list
 
-  /// - Parameter areNew: whether no existing one is used.
+  /// - Parameter areNew: whether all sources are planned as new, and no existing one is kept.
   func plan(_ settings: [any SourceIdentity], areNew: Bool) -> [Daemon.PlannedSource] {
     var known = areNew ? [] : entries
     var id = lastID
@@ -86,7 +86,7 @@ struct SourceSessions: Sendable {
     }
   }
 
-  /// Uses these sources from now on; new ones have to be started.
+  /// Uses these sources from now on; new ones must then be started.
   ///
   /// - Returns: the operations that end the lines of the others.
   mutating func replace(by list: [Daemon.Source]) -> [Daemon.Effect] {
@@ -108,13 +108,13 @@ struct SourceSessions: Sendable {
       .map { .line($0.configured.id, .end(after: nil)) }
   }
 
-  /// Ends all.
+  /// Ends all sessions.
   mutating func removeAll() -> [Daemon.Effect] {
     isVehicleInUse = false
     return replace(by: [])
   }
 
-  /// For the vehicle, in the order of priority.
+  /// What the vehicle knows about the sources, in order of priority.
   var configured: [SourceSelector.ConfiguredSource] {
     entries.map { entry in
       var configured = entry.configured
@@ -133,10 +133,10 @@ struct SourceSessions: Sendable {
 
   // MARK: - The sessions
 
-  /// The places in the list, which only new settings change.
+  /// The indices of the list, which only new settings change.
   var indices: Range<Int> { entries.indices }
 
-  /// The ID of the source at this place, if its deadline has passed.
+  /// The ID of the source at this index, if its deadline has passed.
   func due(at index: Int, _ now: BootInstant) -> Int? {
     guard let deadline = entries[index].deadline, now >= deadline else { return nil }
     return entries[index].id
@@ -168,7 +168,7 @@ struct SourceSessions: Sendable {
     noteDeadline(of: index)
   }
 
-  /// It has ended; its place in the list remains.
+  /// The session has ended; its place in the list remains.
   mutating func end(_ id: Int) {
     guard let index = index(of: id) else { return }
     entries[index].session = nil

@@ -4,19 +4,19 @@ import Observability
 import Timekeeping
 
 /// The daemon before it has settings: it reads them, waits for a file or credential that they name (a disk that is
-/// mounted late, a credential that systemd provides with the next start), falls back to kept settings, or ends.
+/// mounted late, a credential that systemd provides at the next start), falls back to the kept settings, or ends.
 ///
-/// Meanwhile it answers on the control socket, and writes its metrics if the settings say where. A pause is stored, and
-/// holds when the settings are there.
+/// During this time it answers on the control socket, and writes its metrics if the settings say where. A pause is
+/// stored, and takes effect once there are settings.
 struct Startup: Sendable {
-  /// Interval between two readings: the first, and the maximum.
+  /// Interval between two readings of the settings: the first, and the maximum.
   private static let (firstInterval, maxInterval) = (Duration.seconds(5), Duration.seconds(60))
   /// systemd provides credentials only at a start, so the process ends after this time to be started again.
   private static let limit = Duration.seconds(15 * 60)
 
   private enum State {
     case starting
-    /// Since the first reading, until when at the latest, and for what.
+    /// The settings were read; the daemon waits for `MissingSettings`, until this time at the latest.
     case waiting(until: BootInstant, for: MissingSettings)
     case over
   }
@@ -29,19 +29,19 @@ struct Startup: Sendable {
   private var interval = firstInterval
   /// What an earlier run has stored about a confirmation.
   private let confirmation: ConfirmationRecord?
-  /// Why the settings of the files were taken back, while the kept ones are read in their place.
+  /// Why the settings of the files were reverted, while the kept ones are read in their place.
   private var takenBack: String?
-  /// The kept settings cannot be used in place of those that were taken back.
+  /// The kept settings cannot be used in place of those that were reverted.
   private var cannotRevert = false
-  /// Of the settings that were read last.
+  /// What is known about the settings that were read last.
   private var known = KnownSettings()
-  /// The mistakes of the files, while the kept settings are read.
+  /// The mistakes in the files, while the kept settings are read.
   private var mistakes = ""
-  /// Whether a reload asked for the reading that is under way, which leaves the intervals as they are.
+  /// Whether a reload asked for the reading that is under way; such a reading leaves the intervals unchanged.
   private var isReload = false
   /// Requests that the reading under way answers.
   private var reloads: [UInt64] = []
-  /// The time for a confirmation that they ask for.
+  /// The time for a confirmation that these requests ask for.
   private var limit: Duration?
   /// Requests that `measured` answers.
   private var statusRequests: [UInt64] = []
@@ -55,7 +55,7 @@ struct Startup: Sendable {
   /// When to handle `deadline`; nil while nothing is waited for.
   private(set) var nextDeadline: BootInstant?
 
-  /// The parameters are as those of `Daemon`.
+  /// The parameters are those of `Daemon`.
   init(
     waits: Bool, version: String, buildDate: Timestamp, pause: PauseRecord?, confirmation: ConfirmationRecord?,
     at now: BootInstant
@@ -70,7 +70,7 @@ struct Startup: Sendable {
 
   /// Handles an input, and appends the effects in order.
   ///
-  /// - Returns: the settings with which the daemon runs from now on; nil: it does not run yet.
+  /// - Returns: the settings with which the daemon runs from now on; nil if it does not run yet.
   mutating func handle(
     _ input: Daemon.Input, at now: Moment, _ effects: inout [Daemon.Effect]
   ) -> SettingsLifecycle.Prepared? {
@@ -88,7 +88,7 @@ struct Startup: Sendable {
       effects.append(.readKeptSettings(isReverting: false))
     case .settingsRead(.unusable(let why, let isMissing)): fail(why, isMissing: isMissing, &effects)
     case .keptSettingsRead(.read(.valid(var configuration, let holder))):
-      // They have been stored before.
+      // The kept settings are stored already.
       (configuration.settings.mistake, configuration.settingsText) = (mistakes, nil)
       return use(configuration, holder)
     case .keptSettingsRead(.none): fail(mistakes, &effects)
@@ -110,14 +110,14 @@ struct Startup: Sendable {
     case .vehicle(.directoryDeleted(let path, _)):
       effects.append(.event(.stopping(.directoryDeleted(path))))
       end(.restarting, &effects)
-    // The rest needs settings.
+    // The other inputs need settings.
     case .vehicle, .start, .storeEnded, .driverFound, .dutyStored, .positionsUnmonitored, .watchdog, .sources, .line:
       break
     }
     return nil
   }
 
-  // MARK: - What comes of reading
+  // MARK: - The result of reading
 
   /// Why these settings may not be used; see `SettingsLifecycle.rejection`.
   func rejection(of configuration: Daemon.Configuration) -> String? {
@@ -131,7 +131,8 @@ struct Startup: Sendable {
     return SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: reloads, limit: limit)
   }
 
-  /// Uses the kept settings in place of those that were taken back, or these if they cannot be used.
+  /// Uses the kept settings in place of those that were reverted; if they cannot be used, reads the files again, to use
+  /// those.
   private mutating func revert(
     _ outcome: KeptSettingsOutcome, _ effects: inout [Daemon.Effect]
   ) -> SettingsLifecycle.Prepared? {
@@ -200,7 +201,7 @@ struct Startup: Sendable {
       reloads.append(id)
       reload(&effects)
     case .drive(.pause):
-      // A pause that began before stays as it is.
+      // A pause that has already begun is unchanged.
       guard pause == nil else { return effects.append(.respond(id: id, .done(remark: nil))) }
       store(PauseRecord(since: now.wall < buildDate ? nil : now.wall), for: id, &effects)
     case .drive(.resume): store(nil, for: id, &effects)

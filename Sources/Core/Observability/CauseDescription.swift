@@ -21,14 +21,14 @@ struct CauseDescription: Equatable {
   var level: Level
   /// What follows the label, beginning with the separator: ` for 4 min`, `: /dev/ttyUSB0 is not there`.
   var detail: Sentence = ""
-  /// What to do, as a sentence without its full stop; nil when there is nothing to do.
+  /// What to do, as a sentence without its full stop; nil if there is nothing to do.
   var advice: String?
-  /// The clause of `explain` after what happened to the last fix; nil when nothing is to be added.
+  /// The clause of `explain` after what happened to the last fix; nil if there is nothing to add.
   var clause: Sentence?
 }
 
 extension VehicleAgent.Snapshot {
-  /// The description of what the agent waits for.
+  /// The description of what the agent is waiting for.
   var causeDescription: CauseDescription { row(of: cause) }
 
   /// The table of causes.
@@ -137,7 +137,7 @@ extension VehicleAgent.Snapshot {
     return "the source has been open for \(age(of: since))\(sources.satellitesInView.inView)"
   }
 
-  /// What keeps an agent that is about to stop from delivering the rest.
+  /// What prevents an agent that is about to stop from delivering the rest.
   private func obstacle(_ cause: Cause?) -> Sentence {
     switch cause {
     case .noNetwork, .noToken, .failed:
@@ -156,7 +156,7 @@ extension VehicleAgent.Snapshot {
     }
   }
 
-  /// When the next attempt is due, as in `; next attempt in 9 s`; empty when it is not known.
+  /// When the next attempt is due, as in `; next attempt in 9 s`; empty if it is not known.
   private func attempt(_ name: String) -> String {
     switch next {
     case .report(let at), .heartbeat(let at), .retry(let at), .offline(let at): "; \(name) in \(wait(until: at))"

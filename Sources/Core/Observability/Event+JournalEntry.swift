@@ -14,16 +14,16 @@ extension Event {
   /// The kind, without details.
   package var kind: Kind { row { kind, _ in kind } }
 
-  /// What the journal says: one sentence. No coordinates but those of `updateAccepted`, no secrets.
+  /// What the journal says: one sentence. It has no secrets, and no coordinates except in `updateAccepted`.
   package var sentence: String { row { _, entry in entry().sentence } }
 
-  /// Journal fields beside the standard ones: upper-case names, values on one line.
+  /// Journal fields in addition to the standard ones: upper-case names, values on one line.
   package var fields: [(name: String, value: String)] { row { _, entry in entry().fields } }
 
   private typealias Fields = [(name: String, value: String)]
   private typealias Entry = (sentence: String, fields: Fields)
 
-  /// Makes the asked part of an event's row: its kind, its sentence or its fields.
+  /// Makes the requested part of an event's row: its kind, its sentence or its fields.
   private struct Row<Part> {
     let part: (Kind, () -> Entry) -> Part
 
@@ -295,7 +295,7 @@ extension Event {
     )
   }
 
-  /// What the filter rejected of a recording does not count as delivered.
+  /// Positions of a recording that the filter rejected do not count as delivered.
   private func stopped(_ undelivered: Int, _ isStored: Bool, _ recording: Statistics?) -> String {
     let rejected = recording?.contradictingFixes ?? 0
     let end: String

@@ -3,14 +3,14 @@ package import Vehicle
 import ExternalInput
 package import Timekeeping
 
-/// What all events of one kind have in common. The journal, `docs/journal.md` and journald's catalogue
-/// are made from this one table.
+/// What all events of one kind have in common. The journal, `docs/journal.md` and journald's catalogue are made from
+/// this one table.
 extension Event.Kind {
   /// 128 bits in hexadecimal that never change: `journalctl MESSAGE_ID=…` finds the event in every release.
   package var messageID: String { row.id }
-  /// How serious it is, for the journal's PRIORITY= and for `log.level`.
+  /// The severity, for the journal's PRIORITY= and for `log.level`.
   package var priority: Priority { row.priority }
-  /// When it is written, and what to do about it.
+  /// When the event is written, and what to do about it.
   package var explanation: String { row.explanation }
 
   private var row: (id: String, priority: Priority, explanation: String) {

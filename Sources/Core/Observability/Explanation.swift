@@ -14,7 +14,7 @@ package struct Explanation: Equatable, Sendable, Codable {
   package var sentence: String
 
   /// - Parameters:
-  ///   - reason: one of those that ``reason`` lists.
+  ///   - reason: one of the words listed at ``reason``.
   ///   - sentence: without coordinates.
   package init(_ reason: String, _ sentence: String) {
     self.reason = reason
@@ -23,8 +23,8 @@ package struct Explanation: Equatable, Sendable, Codable {
 }
 
 extension Explanation {
-  /// The reason is the cause that prevents updates, as in the line of `systemctl status`; when nothing prevents them,
-  /// it is what happened to the last fix.
+  /// The reason is the cause that prevents updates, as in the line of `systemctl status`; if nothing prevents them, it
+  /// is what happened to the last fix.
   package init(_ snapshot: VehicleAgent.Snapshot) {
     let row = snapshot.causeDescription
     reason = row.reason
@@ -52,7 +52,7 @@ extension VehicleAgent.Snapshot {
     }
   }
 
-  /// - Parameter clause: what the agent waits for; nil if that is not said.
+  /// - Parameter clauses: clauses to append, such as what the agent waits for; nil ones are left out.
   fileprivate func sentence(endingWith clauses: String?...) -> String {
     let fate: String? =
       switch cause {

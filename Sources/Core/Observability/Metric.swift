@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One number, or one for each value of its label, that a monitoring system may collect.
+/// One number, or one for each value of its label, for a monitoring system to collect.
 package struct Metric: Sendable {
   /// As in Prometheus' `# TYPE`.
   package enum Kind: String, Sendable {
     /// Grows from 0 at the start of the daemon. Its name ends in `_total`.
     case counter
-    /// Goes up and down.
+    /// Can increase and decrease.
     case gauge
   }
 
   /// A value, with the value of the label if the metric has one.
   package struct Sample: Equatable, Sendable {
-    /// Any text; nil where the metric has no label.
+    /// Any text; nil if the metric has no label.
     package var label: String?
     /// In the unit of the metric's name.
     package var value: Double
 
-    /// - Parameter label: only of a metric with one.
+    /// - Parameter label: only for a metric that has one.
     package init(_ value: Double, label: String? = nil) {
       self.label = label
       self.value = value
@@ -26,13 +26,13 @@ package struct Metric: Sendable {
 
   /// In base units: seconds, bytes, meters. Begins with ``prefix``.
   package let name: String
-  /// Whether it only grows.
+  /// Whether it is a counter or a gauge.
   package let kind: Kind
   /// One sentence.
   package let help: String
   /// The name of its label; nil: it has a single value.
   package let label: String?
-  /// Empty when there is no value.
+  /// Empty if there is no value.
   package let samples: @Sendable (MetricReading) -> [Sample]
 
   /// What the name of each metric begins with.

@@ -12,7 +12,7 @@ package struct MetricReading: Sendable {
     package var peer: String
     /// Number of opened connections.
     package var connections: UInt64
-    /// Bytes of requests, without TLS and TCP.
+    /// Bytes of requests, without the overhead of TLS and TCP.
     package var bytesSent: UInt64
     /// Bytes of responses, likewise.
     package var bytesReceived: UInt64
@@ -77,7 +77,7 @@ package struct MetricReading: Sendable {
 
   var isOnline: Bool { snapshot.isOnline && !isLast }
 
-  /// Time of the last fix by the best clock; nil without one, or if the time is unknown.
+  /// Time of the last accepted update by the best clock; nil without one, or if the time is unknown.
   var lastUpdate: Timestamp? { snapshot.lastAcceptedAt.flatMap(time(of:)) }
 
   var lastFix: Timestamp? { snapshot.fix == nil ? nil : time(of: snapshot.fixReceivedAt) }

@@ -112,7 +112,7 @@ package enum MetricTable {
     },
   ]
 
-  /// By the device or address of the source.
+  /// A metric of the lines, labelled with the device or address of the source.
   private static func line(
     _ name: String, _ help: String, _ count: @escaping @Sendable (NMEADecoder.Counters) -> UInt64
   ) -> Metric {
@@ -183,7 +183,7 @@ package enum MetricTable {
     ) { $0.trafficOfMonth.map { Double($0) } },
   ]
 
-  /// Of the kernel's counters (TCP_INFO).
+  /// A metric of the kernel's counters (TCP_INFO).
   private static func tcpCounter(
     _ name: String, _ help: String, _ field: any KeyPath<TCPTraffic, UInt64> & Sendable
   ) -> Metric {

@@ -9,7 +9,7 @@ package enum MetricsText {
     exposition(provider: reading.snapshot.provider, vehicle: reading.snapshot.vehicle) { $0.samples(reading) }
   }
 
-  /// The metrics of a daemon that waits for what its settings name.
+  /// The metrics of a daemon that waits for a file or credential that its settings name.
   ///
   /// - Parameters:
   ///   - provider: nil if it is not known.

@@ -3,7 +3,7 @@ package import Vehicle
 import ExternalInput
 import Timekeeping
 
-/// What is said while the daemon waits for a file or credential that its settings name.
+/// What the outputs say while the daemon waits for a file or credential that its settings name.
 package struct MissingSettings: Equatable, Sendable {
   /// The word for scripts in `state.cause` and `explanation.reason`.
   package static let cause = "noSettings"

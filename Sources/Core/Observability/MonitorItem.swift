@@ -4,7 +4,7 @@ import Delivery
 import FleetEngine
 import Timekeeping
 
-/// What a program that monitors the daemon on the control socket is sent. Without coordinates.
+/// An item that is sent to programs that monitor the daemon on the control socket. Without coordinates.
 package enum MonitorItem: Equatable, Sendable {
   case event(Event)
   case update(Update)
@@ -18,23 +18,23 @@ package enum MonitorItem: Equatable, Sendable {
     package var level: String
     /// What happened, for people.
     package var sentence: String
-    /// The level of the Driver SDK's status that is nearest.
+    /// The nearest level of the Driver SDK's status.
     package var driverLevel: String
     /// The code of the Driver SDK's status; nil if none fits.
     package var driverCode: String?
   }
 
-  /// How a request to Fleet Engine has ended.
+  /// How a request to Fleet Engine ended.
   package struct Update: Equatable, Sendable, Codable {
     /// `accepted`, or the category of the failure.
     package var result: String
-    /// Past positions in it that were accepted.
+    /// Past positions in the request that were accepted.
     package var past: Int
-    /// From the request to its end.
+    /// Milliseconds from the request to its end.
     package var milliseconds: Int64
     /// Why it failed, for people; nil if it was accepted.
     package var message: String?
-    /// As that of `StatusReport.Failure`.
+    /// As in `StatusReport.Failure`.
     package var retryIn: Int64?
     /// The code of the Driver SDK's status; nil if it was accepted.
     package var driverCode: String?
@@ -44,7 +44,7 @@ package enum MonitorItem: Equatable, Sendable {
   package struct State: Equatable, Sendable, Codable {
     /// The line of `systemctl status`.
     package var summary: String
-    /// What the daemon waits for, in one word.
+    /// What the daemon waits for, as one word.
     package var cause: String
     /// `good`, `warning` or `bad`.
     package var level: String
@@ -56,11 +56,11 @@ package enum MonitorItem: Equatable, Sendable {
     package var duty: String?
     /// As Fleet Engine last accepted it; nil if that is unknown, or the daemon does not set the state.
     package var vehicleState: String?
-    /// Whether the vehicle is to be OFFLINE, and Fleet Engine has not accepted that, or ONLINE may still arrive after
-    /// it.
+    /// Whether the vehicle is to be OFFLINE and Fleet Engine has not accepted that yet, or a request with ONLINE may
+    /// still arrive after OFFLINE.
     package var isOfflinePending: Bool
 
-    /// Whether the other is the same but for what changes with each update, and with time.
+    /// Whether the other state is the same except for what changes with each update and with time.
     package func isSimilar(to other: State) -> Bool {
       var (mine, theirs) = (self, other)
       (mine.summary, theirs.summary) = ("", "")
@@ -68,7 +68,7 @@ package enum MonitorItem: Equatable, Sendable {
       return mine == theirs
     }
 
-    /// Causes that nothing prevents an update.
+    /// Causes with which nothing prevents an update.
     private static let regular: Set<String> = ["notDue", "inFlight", "spacing"]
   }
 }
@@ -85,7 +85,7 @@ extension MonitorItem.Event {
 }
 
 extension MonitorItem.Update {
-  /// The last one; nil if there was none.
+  /// The last update; nil if there was none.
   package init?(_ snapshot: VehicleAgent.Snapshot) {
     guard let outcome = StatusReport.Outcome(snapshot) else { return nil }
     self.init(result: outcome.result, past: outcome.past, milliseconds: outcome.milliseconds)
@@ -117,10 +117,10 @@ extension MonitorItem.State {
   }
 }
 
-// MARK: - The Driver SDK's words
+// MARK: - The Driver SDK's terms
 
 extension Priority {
-  /// The nearest of the Driver SDK's levels of status.
+  /// The nearest status level of the Driver SDK.
   fileprivate var driverLevel: String {
     switch self {
     case .error: "ERROR"
@@ -132,7 +132,7 @@ extension Priority {
 }
 
 extension UpdateFailure.Category {
-  /// The Driver SDK's code of status.
+  /// The Driver SDK's status code.
   fileprivate var driverCode: String {
     switch self {
     case .network, .notFleetEngine, .clockSkew: "BACKEND_CONNECTIVITY_ERROR"

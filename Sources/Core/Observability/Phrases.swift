@@ -20,7 +20,7 @@ extension Fix {
 }
 
 extension Timestamp? {
-  /// As in ` since 2026-11-21T08:30:00Z`; empty when it is not known.
+  /// As in ` since 2026-11-21T08:30:00Z`; empty if it is not known.
   var phrase: String {
     map { " since \(Timestamp(seconds: $0.milliseconds / 1000).canonicalJSON)" } ?? ""
   }
@@ -80,7 +80,7 @@ extension SourceNumber {
 }
 
 extension SourceOverview {
-  /// Why this one is used.
+  /// Why this source is used.
   ///
   /// - Parameter problems: why no source of higher priority is used.
   func reasonForUse(_ index: Int, problems: String) -> String {
@@ -124,7 +124,7 @@ extension TimeEstimator.Error {
 }
 
 extension Duration {
-  /// Clocks are read one after the other: a difference of two is some milliseconds off.
+  /// Clocks are read one after the other, so a difference of two is off by some milliseconds.
   var toTheSecond: Duration { .seconds((self + .milliseconds(500)).wholeSeconds) }
 
   /// Seconds with one decimal.
@@ -135,7 +135,7 @@ extension Duration {
 }
 
 extension UInt64 {
-  /// Of a number of bytes, rounded to the nearest, as data plans count them: `912 B`, `1.4 kB`, `31.2 MB`.
+  /// A number of bytes, rounded to the nearest unit, as data plans count them: `912 B`, `1.4 kB`, `31.2 MB`.
   package var bytes: String {
     guard self >= 1000 else { return "\(self) B" }
     var (unit, divisor) = (0, UInt64(1000))
@@ -153,7 +153,7 @@ extension CivilDate {
 }
 
 extension Int? {
-  /// Of a number of satellites, as in `, 3 satellites in view`; empty when the receiver does not say.
+  /// A number of satellites, as in `, 3 satellites in view`; empty if the receiver does not report it.
   var inView: String {
     map { ", \($0) \($0 == 1 ? "satellite" : "satellites") in view" } ?? ""
   }
@@ -161,7 +161,7 @@ extension Int? {
 
 /// What to do without a fix.
 package enum SkyAdvice {
-  /// - Parameter count: the satellites in view; nil when the receiver does not say.
+  /// - Parameter count: the satellites in view; nil if the receiver does not report them.
   package static func text(inView count: Int?) -> String {
     count == 0
       ? "Check the antenna, its plug and its cable, and that it is not under a roof: it receives no satellite"

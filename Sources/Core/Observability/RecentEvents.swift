@@ -6,7 +6,7 @@ package import Timekeeping
 package struct RecentEvents: Sendable {
   /// Maximum number of events: those that fit on a small screen.
   package static let capacity = 10
-  /// Maximum length of a sentence in characters, because some quote texts from outside.
+  /// Maximum length of a sentence in characters, because some quote external text.
   package static let maximumLength = 400
 
   private struct Entry {
@@ -22,7 +22,7 @@ package struct RecentEvents: Sendable {
   /// Without events.
   package init() {}
 
-  /// Adds an event of level info and above. An event with the sentence of the newest one is only counted.
+  /// Adds an event of level info and above. An event with the same sentence as the newest event is only counted.
   package mutating func note(_ event: Event, at now: BootInstant) {
     guard event.kind.priority <= .info else { return }
     let sentence = String(event.sentence.prefix(RecentEvents.maximumLength))

@@ -7,7 +7,7 @@ package struct SettingsStatus: Equatable, Sendable {
   package struct Reload: Equatable, Sendable {
     /// When it ended.
     package var at: BootInstant
-    /// The mistakes, one a line; nil if the new settings came into force.
+    /// The mistakes, one per line; nil if the new settings came into force.
     package var mistake: String?
 
     /// - Parameter mistake: nil if the new settings came into force.
@@ -17,15 +17,15 @@ package struct SettingsStatus: Equatable, Sendable {
     }
   }
 
-  /// Settings in force that wait for their confirmation by an accepted update.
+  /// Settings in force that still need to be confirmed by an accepted update.
   package struct Confirmation: Equatable, Sendable {
-    /// The time that is left of `limit`.
+    /// The part of `limit` that is left.
     package var left: Duration
     /// The whole time.
     package var limit: Duration
     /// Why the clock is stopped, as the end of a sentence; nil while it runs.
     package var standstill: String?
-    /// Why they stay in force without it, as the end of a sentence; nil: they are taken back.
+    /// Why they stay in force without a confirmation, as the end of a sentence; nil: they are reverted.
     package var obstacle: String?
 
     package init(left: Duration, limit: Duration, standstill: String?, obstacle: String?) {
@@ -35,7 +35,7 @@ package struct SettingsStatus: Equatable, Sendable {
       self.obstacle = obstacle
     }
 
-    /// What is waited for, as a clause.
+    /// What the settings wait for, as a clause.
     fileprivate var sentence: String {
       let pause = standstill.map { ", the clock is stopped: \($0)" } ?? ""
       let time = "\(max(left, .seconds(1)).humanReadable) left" + pause
@@ -46,19 +46,19 @@ package struct SettingsStatus: Equatable, Sendable {
 
   /// A hash in 16 hexadecimal digits; equal for equal settings.
   package var hash: String
-  /// The mistakes of the settings files, one a line, if the last settings that worked are used instead; nil while the
+  /// The mistakes in the settings files, one per line, if the last settings that worked are used instead; nil while the
   /// files are in force.
   package var mistake: String?
-  /// Why the settings of the files were taken back, if the last ones that worked are used instead; nil while the files
-  /// are in force.
+  /// Why the settings of the files were reverted, if the last settings that worked are used instead; nil while the
+  /// files are in force.
   package var takenBack: String?
-  /// Why the settings in force should have been taken back, and why they were not; nil if neither is the case.
+  /// Why the settings in force should have been reverted, and why they were not; nil if neither is the case.
   package var unconfirmed: String?
-  /// Nil if the settings in force wait for no confirmation.
+  /// Nil if the settings in force need no confirmation.
   package var confirmation: Confirmation?
-  /// Nil before the first.
+  /// The last reload; nil before the first.
   package var lastReload: Reload?
-  /// The path of the main settings file, if it does not exist any more; otherwise nil.
+  /// The path of the main settings file if it no longer exists; otherwise nil.
   package var deletedFile: String?
 
   /// - Parameters:
@@ -79,10 +79,10 @@ package struct SettingsStatus: Equatable, Sendable {
   /// Whether the last settings that worked are used in place of the files.
   package var isKept: Bool { mistake != nil || takenBack != nil }
 
-  /// Their mistakes; nil if they came into force.
+  /// The mistakes of the last start or reload; nil if its settings came into force.
   private var lastMistake: String? { lastReload?.mistake ?? mistake }
 
-  /// The end of the status line of systemd; empty without a mistake.
+  /// The end of systemd's status line; empty if there is nothing to report.
   package var statusSuffix: String {
     if let deletedFile {
       return "; \(deletedFile) does not exist any more: without it the service will not start again"
@@ -98,7 +98,7 @@ package struct SettingsStatus: Equatable, Sendable {
     return "; \(words): \(SettingsStatus.first(of: lastMistake))"
   }
 
-  /// The same for `status --json`.
+  /// The status of the settings for `status --json`.
   package func report(at now: BootInstant) -> StatusReport.Settings {
     StatusReport.Settings(
       hash: hash, isKept: isKept, mistake: mistake == nil ? nil : lastMistake, takenBack: takenBack,

@@ -7,11 +7,11 @@ import ExternalInput
 import Timekeeping
 
 extension VehicleAgent.Snapshot {
-  /// One line for users of the control socket: problems first, then fix, last update, token, backlog. With ages, but
+  /// One line for users of the control socket: problems first, then fix, last update, token, backlog. It has ages, but
   /// never coordinates.
   package var statusLine: String { line.text }
 
-  /// The same for `systemctl status`, which every local user can read: without texts of servers and helper programs.
+  /// The same for `systemctl status`, which every local user can read: without text from servers and helper programs.
   package var publicStatusLine: String { line.ownText }
 
   private var line: Sentence {
@@ -34,7 +34,7 @@ extension VehicleAgent.Snapshot {
       parts.append("no token yet")
     }
     let thinning = thinnedWithin > 0 ? ", thinned within \(Int(thinnedWithin.rounded(.up))) m" : ""
-    // The contents of the file are unknown, which is not 0.
+    // The contents of the file are unknown, so the count is not 0.
     let count = store == .unread && pendingCount == 0 ? "not read yet" : "\(pendingCount)"
     parts.append("backlog \(count)\(thinning)\(backlogTrouble)")
     if let clockError {

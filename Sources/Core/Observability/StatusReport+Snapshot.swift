@@ -170,7 +170,7 @@ extension StatusReport.Source {
       let isUsed = index == overview.used
       let explanation: String
       if isUsed {
-        // The sources of higher priority have their own explanations.
+        // The sources of higher priority have explanations of their own.
         let hold = overview.hold.map { "; \($0.phrase)" } ?? ""
         explanation =
           overview.reasonForUse(index, problems: index == 0 ? "" : "no source of higher priority is good") + hold

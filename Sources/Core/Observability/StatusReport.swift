@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The response to `status` on the control socket. Ages and lifetimes are in seconds. It has no coordinates, only the
-/// shape of the track over the last few minutes.
+/// shape of the track of the last few minutes.
 package struct StatusReport: Equatable, Sendable, Codable {
   /// The newest accepted fix, without coordinates.
   package struct Fix: Equatable, Sendable, Codable {
@@ -13,9 +13,9 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var satellites: Int?
     /// Horizontal accuracy in metres, one sigma.
     package var horizontalAccuracy: Double?
-    /// Since it was received.
+    /// Seconds since the fix was received.
     package var age: Int64
-    /// Whether the vehicle does not move.
+    /// Whether the vehicle is stationary.
     package var isParked: Bool
   }
 
@@ -25,10 +25,10 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var category: String
     /// One sentence, without secrets.
     package var message: String
-    /// For how long no update has been accepted.
+    /// Seconds for which no update has been accepted.
     package var since: Int64
-    /// Seconds until the next attempt, or until a token for it is requested; 0 while one of these is under way; nil if
-    /// none is planned.
+    /// Seconds until the next attempt, or until a token is requested for it; 0 while either is under way; nil if
+    /// neither is planned.
     package var retryIn: Int64?
   }
 
@@ -38,9 +38,9 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var name: String
     /// `waiting`, `searching`, `good`, `lost` or `ended`.
     package var condition: String
-    /// Whether the fixes are from it.
+    /// Whether the reported fixes are from this source.
     package var isUsed: Bool
-    /// Why it is used or not.
+    /// Why it is used or not used.
     package var explanation: String
   }
 
@@ -52,19 +52,19 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var sentences: Int
     /// Sentences with a wrong checksum.
     package var wrongChecksums: Int
-    /// Lines without a checksum: cut, or not NMEA 0183.
+    /// Lines without a checksum: truncated, or not NMEA 0183.
     package var cut: Int
     /// Lines longer than any sentence.
     package var overlong: Int
-    /// Sentences after the end of their epoch.
+    /// Sentences that arrived after the end of their epoch.
     package var late: Int
     /// Lines of other protocols, and unknown proprietary sentences.
     package var foreign: Int
     /// The problem of the line, as a sentence; nil if there is none.
     package var trouble: String?
-    /// The network senders; nil without a sender, or if the daemon connects itself.
+    /// The network senders; nil without a sender, or if the daemon makes the connection.
     package var senders: [Sender]?
-    /// Senders whose data was not read, the latest last; nil if there are none.
+    /// Senders whose data was not read, the most recent last; nil if there are none.
     package var refused: [Refused]?
   }
 
@@ -72,10 +72,10 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package struct Sender: Equatable, Sendable, Codable {
     /// As in `192.168.0.1`.
     package var address: String
-    /// Whether the fixes are from it.
+    /// Whether the reported fixes are from this sender.
     package var isUsed: Bool
     /// Seconds until it is used at the earliest, because its fixes are too far from the last position; nil if they are
-    /// not.
+    /// not too far.
     package var heldFor: Int64?
   }
 
@@ -88,13 +88,13 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var reason: String?
     /// Number of connections or datagrams.
     package var count: Int
-    /// Seconds since the last of them.
+    /// Seconds since the last of these connections or datagrams.
     package var age: Int64
   }
 
   /// What the daemon waits for: the most important cause, the same in all outputs.
   package struct State: Equatable, Sendable, Codable {
-    /// One word for scripts, as ``Explanation/reason``, but always the cause, never the fate of a fix.
+    /// One word for scripts, as ``Explanation/reason``, but always the cause, never what happened to a fix.
     package var cause: String
     /// As in `no network`.
     package var label: String
@@ -112,7 +112,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
 
   /// When the next update is sent, if nothing changes.
   package struct NextUpdate: Equatable, Sendable, Codable {
-    /// Seconds from now; 0 for at once, or, with `token`, while it is being requested.
+    /// Seconds from now; 0: at once, or, with `token`, the token is being requested.
     package var due: Int64
     /// `report`, `heartbeat`, `retry` after a failure, `offline`, or `token` if one is needed first.
     package var kind: String
@@ -122,19 +122,19 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package struct Outcome: Equatable, Sendable, Codable {
     /// `accepted`, or the category of the failure.
     package var result: String
-    /// Since it ended.
+    /// Seconds since it ended.
     package var age: Int64
-    /// From the request to its end.
+    /// Milliseconds from the request to its end.
     package var milliseconds: Int64
-    /// Past positions in it that were accepted.
+    /// Past positions in the request that were accepted.
     package var past: Int
   }
 
   /// Programs that monitor the daemon, or the positions.
   package struct Monitors: Equatable, Sendable, Codable {
-    /// Of those that are connected.
+    /// Number of connected programs.
     package var connected: Int
-    /// Of those that were disconnected since the start, because they did not read.
+    /// Number of programs that were disconnected since the start because they did not read.
     package var dropped: Int
 
     package init(connected: Int, dropped: Int) {
@@ -143,13 +143,13 @@ package struct StatusReport: Equatable, Sendable, Codable {
     }
   }
 
-  /// In which form updates are sent.
+  /// The form in which updates are sent.
   package struct UpdateForm: Equatable, Sendable, Codable {
     /// `compact` or `plain`.
     package var form: String
     /// Why they are plain, as part of a sentence; nil if they are compact.
     package var reason: String?
-    /// Whether the settings, not the server, are the reason.
+    /// Whether the reason is the settings, and not the server.
     package var isSet: Bool
   }
 
@@ -163,7 +163,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var sentence: String
     /// Seconds since it was last logged.
     package var age: Int64
-    /// How often it was logged in a row.
+    /// Number of times it was logged in a row.
     package var times: Int
   }
 
@@ -179,32 +179,32 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package struct Settings: Equatable, Sendable, Codable {
     /// A hash in 16 hexadecimal digits; equal for equal settings.
     package var hash: String
-    /// Whether the settings files have a mistake, or were taken back, and the last settings that led to an accepted
-    /// update are used instead.
+    /// Whether the last settings that led to an accepted update are used instead of the settings files, because the
+    /// files have a mistake or their settings were reverted.
     package var isKept: Bool
-    /// The mistakes of the files, one a line; nil while they are in force.
+    /// The mistakes in the files, one per line; nil while the files are in force.
     package var mistake: String?
-    /// Why the settings of the files were taken back; nil if they were not.
+    /// Why the settings of the files were reverted; nil if they were not.
     package var takenBack: String?
-    /// Why the settings in force should have been taken back, and why they were not; nil if neither is the case.
+    /// Why the settings in force should have been reverted, and why they were not; nil if neither is the case.
     package var unconfirmed: String?
-    /// Nil if the settings in force wait for no confirmation.
+    /// Nil if the settings in force need no confirmation.
     package var confirmation: Confirmation?
-    /// Nil before the first.
+    /// The last reload; nil before the first.
     package var lastReload: Reload?
   }
 
-  /// Settings in force that wait for their confirmation by an accepted update.
+  /// Settings in force that still need to be confirmed by an accepted update.
   package struct Confirmation: Equatable, Sendable, Codable {
-    /// Seconds that are left.
+    /// Seconds left.
     package var left: Int64
     /// Seconds in all.
     package var limit: Int64
-    /// What is waited for, as a clause.
+    /// What the settings wait for, as a clause.
     package var sentence: String
     /// Why the clock is stopped; nil while it runs.
     package var standstill: String?
-    /// Why the settings stay in force after the timeout; nil if they are taken back then.
+    /// Why the settings stay in force after the timeout; nil if they are reverted then.
     package var obstacle: String?
   }
 
@@ -212,21 +212,21 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package struct Reload: Equatable, Sendable, Codable {
     /// Whether the new settings came into force.
     package var isSuccess: Bool
-    /// Since then, in seconds.
+    /// Seconds since it ended.
     package var age: Int64
-    /// Their mistakes, one a line; nil if they came into force.
+    /// The mistakes in the settings, one per line; nil if the settings came into force.
     package var mistake: String?
   }
 
-  /// The positions that are pending.
+  /// The queued positions.
   package struct Backlog: Equatable, Sendable, Codable {
     /// Number of queued positions.
     package var count: Int
-    /// Age of the oldest queued position relative to the newest fix; nil without one of them.
+    /// Age of the oldest queued position relative to the newest fix; nil if there is no queued position or no fix.
     package var oldestAge: Int64?
     /// `disk`, `memory` or `off`.
     package var store: String
-    /// Why the backlog is in memory only.
+    /// Why the backlog is only in memory.
     package var storeTrouble: String?
     /// Size of the backlog's files in bytes; nil without files.
     package var bytes: Int64?
@@ -260,13 +260,13 @@ package struct StatusReport: Equatable, Sendable, Codable {
 
     /// The current day.
     package var today: Period
-    /// Its month so far.
+    /// The current month so far.
     package var month: Period
   }
 
   /// The same line as in `systemctl status`.
   package var summary: String
-  /// The vehicle's ID.
+  /// The vehicle's ID; nil if it is not known.
   package var vehicle: String?
   /// The service of Fleet Engine that it belongs to: `deliveries` or `trips`; nil in the response of an earlier
   /// release.
@@ -282,7 +282,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var state: State?
   /// `reporting.heartbeat` of the settings in force; nil if it is not set.
   package var heartbeat: Int64?
-  /// The settings in force; nil if it is not set.
+  /// The settings in force; nil if they are not known.
   package var settings: Settings?
   /// Whether Fleet Engine accepted the last update, and there is a network.
   package var isOnline: Bool
@@ -290,39 +290,40 @@ package struct StatusReport: Equatable, Sendable, Codable {
   package var isPaused: Bool
   /// When the pause began, RFC 3339; nil without a pause, or if the time was unknown then.
   package var pausedSince: String?
-  /// Why the stored pause could not be read, or a change of it not stored; nil if neither is the case.
+  /// Why the stored pause could not be read, or a change to it could not be stored; nil if neither happened.
   package var pauseTrouble: String?
   /// The driver's duty, `ONLINE` or `OFFLINE`; nil if the vehicle's state does not follow it, and in the response of an
   /// earlier release.
   package var duty: String?
   /// When the driver went off duty, RFC 3339; nil on duty, or if the time was unknown then.
   package var offDutySince: String?
-  /// Whether the vehicle is to be OFFLINE, and Fleet Engine has not accepted that, or ONLINE may still arrive after it;
-  /// nil in the response of an earlier release.
+  /// Whether the vehicle is to be OFFLINE and Fleet Engine has not accepted that yet, or a request with ONLINE may
+  /// still arrive after OFFLINE; nil in the response of an earlier release.
   package var isOfflinePending: Bool?
-  /// The same as `pauseTrouble`, for the stored duty.
+  /// Like `pauseTrouble`, for the stored duty.
   package var dutyTrouble: String?
   /// The source that is used; nil if there is none.
   package var source: String?
-  /// Why there is none.
+  /// Why no source is used.
   package var sourceTrouble: String?
   /// All sources in the order of priority; nil if there is only one.
   package var sources: [Source]?
   /// The line counters of each source that has a line; nil if it is not set.
   package var lines: [Line]?
-  /// Nil before the first.
+  /// The newest accepted fix; nil before the first.
   package var fix: Fix?
-  /// How long no fix has been accepted: since the last one, or since a source was opened; nil while there is a fix.
+  /// How long no fix has been accepted, counted from the last one or from when a source was opened; nil while there is
+  /// a fix.
   package var withoutFix: Int64?
-  /// Satellites in view while there is no fix; nil if the receiver does not report it.
+  /// Satellites in view while there is no fix; nil if the receiver does not report them.
   package var satellitesInView: Int?
   /// Age of the last accepted update.
   package var lastUpdate: Int64?
-  /// Whether a request is under way; nil in the response of an earlier release.
+  /// Whether a request to Fleet Engine is under way; nil in the response of an earlier release.
   package var isUpdating: Bool?
-  /// The next request; nil if none is planned: during a pause, or before the first fix.
+  /// The next request to Fleet Engine; nil if none is planned: during a pause, or before the first fix.
   package var nextUpdate: NextUpdate?
-  /// The same for a person, as in `in 7 s, a heartbeat`; nil in the response of an earlier release.
+  /// The next request, for a person, as in `in 7 s, a heartbeat`; nil in the response of an earlier release.
   package var nextRequest: String?
   /// The protocol of Fleet Engine's last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   package var transport: String?

@@ -2,8 +2,8 @@
 package import Positioning
 import Timekeeping
 
-/// What a program that monitors the positions is sent: the position as the receiver has reported it, which the filter
-/// has accepted.
+/// A position that is sent to programs that monitor the positions: as the receiver reported it, once the filter has
+/// accepted it.
 package struct VehiclePosition: Equatable, Sendable, Codable {
   /// Degrees, WGS84.
   package var latitude: Double
@@ -11,7 +11,7 @@ package struct VehiclePosition: Equatable, Sendable, Codable {
   package var longitude: Double
   /// When the vehicle was there, as in RFC 3339.
   package var time: String
-  /// Horizontal, in metres, one sigma; nil if it is unknown.
+  /// Horizontal accuracy in metres, one sigma; nil if it is unknown.
   package var accuracy: Double?
   /// Metres per second; nil if it is unknown.
   package var speed: Double?

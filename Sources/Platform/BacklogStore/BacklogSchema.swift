@@ -4,14 +4,15 @@ import SystemCalls
 
 /// The tables, and the migration of older files.
 ///
-/// 0.1.0 reads files of version 2, inserts rows by the number of columns, and sets all other files aside. So that a
-/// downgrade loses nothing, the version stays 2 and its tables unchanged; later releases only add other rows, which
-/// 0.1.0 considers those of another vehicle, or other tables (`PreviousReleaseTests`).
+/// 0.1.0 reads files of version 2, inserts rows by the number of columns, and sets all other files aside. To lose
+/// nothing in a downgrade, the version stays 2 and the tables of that version stay unchanged; later releases only add
+/// other tables, or rows that 0.1.0 takes for those of another vehicle (`PreviousReleaseTests`).
 struct BacklogSchema {
   /// The application ID in the file's header: ASCII `FLoc`. A file with another ID belongs to another program.
   static let applicationID: Int64 = 0x464C_6F63
 
-  /// Each migrates a file from one version to the next; the first creates it. They are never changed, only appended to.
+  /// Each step migrates a file from one version to the next; the first creates it. Steps are never changed, only
+  /// appended.
   var steps: [String]
 
   static let current = BacklogSchema(steps: [
@@ -45,14 +46,14 @@ struct BacklogSchema {
   ///
   /// - Parameter isNew: whether it has no tables yet.
   static func check(_ database: Database, isNew: Bool) throws(BacklogStoreError) {
-    // Whose positions they are is stored twice, which the quick check does not compare.
+    // The vehicle of each position is stored twice, and the quick check does not compare the two.
     for check in ["quick_check(1)"] + (isNew ? [] : ["integrity_check(vehicles)"]) {
       let result = try database.text("PRAGMA \(check)")
       guard result == "ok" else { throw BacklogStoreError(.damaged, "\(database.path) is damaged: \(result)") }
     }
   }
 
-  /// Verifies that a file is ours and undamaged, and migrates it.
+  /// Verifies that a file is this daemon's and undamaged, and migrates it.
   func prepare(_ database: Database) throws(BacklogStoreError) {
     let path = database.path
     let isNew = try database.number("SELECT count(*) FROM sqlite_schema") == 0
@@ -69,7 +70,7 @@ struct BacklogSchema {
     guard try database.number("PRAGMA page_size") == BacklogStore.pageSize else {
       throw BacklogStoreError(.foreign, "\(path) has pages of another size than this program makes")
     }
-    // This program creates no views or triggers.
+    // The daemon creates no views or triggers.
     guard try database.number("SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index')") == 0 else {
       throw BacklogStoreError(.foreign, "\(path) holds views or triggers, which this program does not make")
     }

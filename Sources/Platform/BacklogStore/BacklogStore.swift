@@ -6,7 +6,7 @@ package import Vehicle
 package import Timekeeping
 import SystemCalls
 
-/// The persistent backlog: an SQLite file with the changes of the backlog in memory.
+/// The persistent backlog: an SQLite file to which the changes of the backlog in memory are written.
 ///
 /// WAL with synchronous=FULL: committed changes survive a power cut. One connection has exclusive access to the file
 /// while it is open. It belongs to one thread, which blocks on the disk.
@@ -17,9 +17,9 @@ package final class BacklogStore {
     package var records: [Backlog.Record] = []
     /// Keys of rows that are not valid positions.
     package var damaged: [Backlog.ID] = []
-    /// The number of rows without a vehicle, as in a damaged file, that were deleted since the last read.
+    /// The number of rows without a vehicle, as occur in a damaged file, that were deleted since the last read.
     package var ownerless = 0
-    /// The number of oldest rows that were deleted, because more are stored than can be queued.
+    /// The number of oldest rows that were deleted, because more rows are stored than can be queued.
     package var excess = 0
   }
 
@@ -36,19 +36,20 @@ package final class BacklogStore {
   package let identity: FileIdentity
   /// Whether the file was just created.
   package let isNew: Bool
-  /// Deleted rows without a vehicle that were not reported yet.
+  /// Deleted rows without a vehicle that have not been reported yet.
   private var ownerless = 0
   /// The state of the files after the last write.
   private var lastWrite: FileState
 
-  /// Small pages, because a commit writes whole pages and usually changes one: two thirds of the writes of 4 kB pages.
+  /// Small pages, because a commit writes whole pages and usually changes one: a third less is written than with 4 kB
+  /// pages.
   static let pageSize: Int64 = 1024
   /// Pages of the log before a checkpoint. The log is then overwritten, not recreated, so that it keeps its blocks; and
-  /// a page that has changed a dozen times is checkpointed once.
+  /// a page that has changed a dozen times is written by the checkpoint only once.
   private static let logPages: Int64 = 1024
-  /// Additional positions to delete when making room, so that it is rarely necessary.
+  /// Additional positions to delete when making room, so that making room is rarely necessary.
   private static let additionalRoom = 500
-  /// The most rows that are read: a full backlog, and positions that were stored before it was read.
+  /// The maximum number of rows that are read: a full backlog, and positions that were stored before it was read.
   package static let maximumRows = Backlog.maximumRecords + 1000
   /// A file with more invalid rows than this is damaged as a whole.
   static let maximumDamaged = 10_000
@@ -56,8 +57,8 @@ package final class BacklogStore {
   /// Opens or creates the file. A damaged or foreign file is renamed (set aside).
   ///
   /// - Parameters:
-  ///   - directory: created if only its last component is missing.
-  ///   - maxSize: bytes of the file and its log.
+  ///   - directory: created if only the last component of the path is missing.
+  ///   - maxSize: the maximum size of the file and its log, in bytes.
   /// - Throws: `busy`, `full`, `denied`, `failed`.
   package static func open(
     directory: String, maxSize: Int64
@@ -80,7 +81,7 @@ package final class BacklogStore {
     }
   }
 
-  /// Sets a file aside that turned out to be damaged, and creates an empty one. It must not be open.
+  /// Sets aside a file that turned out to be damaged, and creates an empty one. It must not be open.
   ///
   /// - Throws: `busy`, `full`, `denied`, `failed`.
   package static func replace(
@@ -95,7 +96,8 @@ package final class BacklogStore {
     isNew = try file.create()
     self.file = file
     database = try Database(path: file.path)
-    // Exclusive locking before WAL: then there is no shared memory file, whose pages would be written back too.
+    // Exclusive locking is set before WAL, so that there is no shared memory file, whose pages would be written back
+    // too.
     try database.run(
       """
       PRAGMA page_size = \(BacklogStore.pageSize);
@@ -145,7 +147,7 @@ package final class BacklogStore {
   /// Whether the paths still refer to the open files.
   private var isInPlace: Bool { identity == file.identity }
 
-  /// Steps from vehicle to vehicle, without reading each row.
+  /// Steps from vehicle to vehicle instead of reading each row.
   private func deleteOwnerless() throws(BacklogStoreError) -> Int {
     let others = """
       WITH RECURSIVE owner(key) AS (
@@ -162,19 +164,19 @@ package final class BacklogStore {
   /// Size on disk in bytes.
   package var size: Int64 { file.size }
 
-  /// The stored positions of a vehicle: if there are more than `limit`, the newest ones, and the others are deleted.
-  /// Invalid values are damage that the structure of the file does not show.
+  /// The stored positions of a vehicle. If there are more than `limit`, only the newest ones are returned, and the
+  /// others are deleted. Invalid values are damage that the structure of the file does not show.
   ///
-  /// Reads all rows, also of other vehicles: SQLite 3.40 does not check the order of tables without row IDs.
+  /// Reads all rows, including those of other vehicles: SQLite 3.40 does not check the order of tables without row IDs.
   ///
-  /// - Throws: `damaged` also if rows are not in order: then they cannot be found by key.
+  /// - Throws: `damaged`, also if rows are not in order, because they could not be found by key.
   package func content(
     of vehicle: FleetEngineVehicle, limit: Int = BacklogStore.maximumRows
   ) throws(BacklogStoreError) -> Content {
     let own = try key(of: vehicle)
     var content = try read(own, limit: limit)
     if let own, content.excess > 0, let first = content.records.first?.id {
-      // Without it they would be read again at the next start.
+      // Otherwise they would be read again at the next start.
       try database.prepare("DELETE FROM positions WHERE vehicle = ? AND time < ?").run(
         .integer(own), .integer(first.milliseconds))
       lastWrite = state
@@ -198,7 +200,7 @@ package final class BacklogStore {
     let rowCount = try rowCount(of: own)
     content.excess = max(rowCount - limit, 0)
     var toSkip = content.excess
-    // Without it the array would be moved, and need twice the memory.
+    // Otherwise the array would be moved, and would need twice the memory.
     content.records.reserveCapacity(min(rowCount, limit))
     while try rows.step() {
       let key = (vehicle: rows.integer(0), time: rows.integer(1))
@@ -241,9 +243,9 @@ package final class BacklogStore {
     return record.isPlausible ? record : nil
   }
 
-  /// Writes all or nothing; on return the changes are on disk, in the file that is in place.
+  /// Writes all changes or none; on return the changes are on disk, in the file that is in place.
   ///
-  /// - Throws: `replaced`, `full`, `damaged`, `failed`; then the file is unchanged.
+  /// - Throws: `replaced`, `full`, `damaged`, `failed`; the file is then unchanged.
   package func commit(_ writes: [StoreAgent.Write]) throws(BacklogStoreError) {
     let current = state
     guard current.identity == identity else {
@@ -257,19 +259,19 @@ package final class BacklogStore {
         for write in writes { try perform(write) }
       }
     } catch {
-      // A vehicle's key may have been rolled back.
+      // The insertion of a vehicle's key may have been rolled back.
       keys = [:]
       throw error
     }
   }
 
-  /// Checks the files after another program has written to them. SQLite itself does not read them again: its lock is
-  /// exclusive.
+  /// Checks the files after another program has written to them. SQLite itself does not read them again, because its
+  /// lock is exclusive.
   private func verify(_ current: FileState) throws(BacklogStoreError) {
     guard current.headers == lastWrite.headers else {
       throw BacklogStoreError(.damaged, "\(file.path) is damaged: another program has written to it or its log")
     }
-    // The pages in memory are not those of the files.
+    // The pages in memory differ from those in the files.
     database.releaseMemory()
     try BacklogSchema.check(database, isNew: false)
     lastWrite = current
@@ -326,7 +328,7 @@ package final class BacklogStore {
     return try findVehicle.step() ? findVehicle.integer(0) : nil
   }
 
-  /// Deletes positions of other vehicles from before a time. Writes nothing if there are none.
+  /// Deletes positions of other vehicles from before a time. Writes nothing if there are no such positions.
   package func forgetOthers(than vehicle: FleetEngineVehicle, before time: Timestamp) throws(BacklogStoreError) {
     let others = "vehicle NOT IN (SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?) AND time < ?"
     let values = [

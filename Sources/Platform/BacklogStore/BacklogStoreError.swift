@@ -6,11 +6,11 @@ package typealias BacklogStoreError = PlatformError<BacklogStoreErrorCode>
 
 /// What is wrong with the backlog's file.
 package enum BacklogStoreErrorCode: Sendable {
-  /// It is damaged.
+  /// The file is damaged.
   case damaged
-  /// It belongs to another program, or to a later release.
+  /// The file belongs to another program, or to a later release.
   case foreign
-  /// Another process uses it.
+  /// Another process uses the file.
   case busy
   /// The file or its log was deleted or replaced while it was open.
   case replaced

@@ -16,7 +16,7 @@ import SystemCalls
     let code = unsafe sqlite3_open_v2(path, &handle, flags, nil)
     guard let handle = unsafe handle else { throw BacklogStoreError(.failed, "\(path): out of memory") }
     unsafe raw = handle
-    // From here on deinit closes it, which is required even after a failure.
+    // From here on, `deinit` closes the handle, which is required even after a failure.
     guard code == SQLITE_OK else { throw error(code) }
   }
 
@@ -35,26 +35,26 @@ import SystemCalls
     return unsafe Statement(statement, of: self)
   }
 
-  /// The first column of the first row, as an integer; 0 without a row.
+  /// The first column of the first row, as an integer; 0 if there is no row.
   func number(_ sql: String) throws(BacklogStoreError) -> Int64 {
     let statement = try prepare(sql)
     return try statement.step() ? statement.integer(0) : 0
   }
 
-  /// The first column of the first row, as text; empty without a row.
+  /// The first column of the first row, as text; empty if there is no row.
   func text(_ sql: String) throws(BacklogStoreError) -> String {
     let statement = try prepare(sql)
     return try statement.step() ? statement.text(0) : ""
   }
 
-  /// Commits all of it or nothing.
+  /// Commits all changes of `body`, or none.
   func transaction(_ body: () throws(BacklogStoreError) -> Void) throws(BacklogStoreError) {
     try run("BEGIN IMMEDIATE")
     do throws(BacklogStoreError) {
       try body()
       try run("COMMIT")
     } catch {
-      // Some failures have rolled it back already; then this fails, which does not matter.
+      // After some failures the transaction has been rolled back already; this then fails, which does not matter.
       _ = unsafe sqlite3_exec(raw, "ROLLBACK", nil, nil, nil)
       throw error
     }
@@ -64,7 +64,7 @@ import SystemCalls
   var headers: [UInt8] {
     [(SQLITE_FCNTL_FILE_POINTER, 100), (SQLITE_FCNTL_JOURNAL_POINTER, 32)].flatMap { which, count in
       var bytes = [UInt8](repeating: 0, count: count)
-      // What cannot be read stays zero, and differs from what was there.
+      // Bytes that cannot be read stay zero, and so differ from what was there.
       _ = unsafe bytes.withUnsafeMutableBytes {
         unsafe fleet_sqlite_read_file(raw, which, $0.baseAddress, Int32(clamping: count))
       }
@@ -72,13 +72,13 @@ import SystemCalls
     }
   }
 
-  /// Drops the pages in memory that are on disk as well.
+  /// Drops the pages in memory that are also on disk.
   func releaseMemory() { _ = unsafe sqlite3_db_release_memory(raw) }
 
-  /// Closing leaves the log file in place from now on: the path may belong to another file.
+  /// From now on, closing leaves the log file in place: the path may belong to another file.
   func leaveLog() {
     var isPersistent: CInt = 1
-    // A VFS without this control has no log either.
+    // A VFS without this control does not have a log either.
     _ = unsafe sqlite3_file_control(raw, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
   }
 
@@ -96,7 +96,7 @@ import SystemCalls
     case SQLITE_FULL:
       return BacklogStoreError(
         .full, "\(path): no room; make some on the disk, or raise backlog.max_size if the file has reached it")
-    // The file system permits writing, so the file's own header does not.
+    // The file system permits writing, so it is the file's own header that does not.
     case SQLITE_READONLY where code == SQLITE_READONLY && FileAccess.refusal(path, W_OK) == nil:
       return BacklogStoreError(.damaged, "\(path) is damaged: its header forbids writing")
     case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
@@ -121,9 +121,9 @@ import SystemCalls
 
   deinit { unsafe sqlite3_finalize(raw) }
 
-  /// Resets it for other values.
+  /// Resets the statement, so that it can be run with other values.
   func reset() {
-    // The result is the error of the last step, which was reported.
+    // The result is the error of the last step, which has been reported.
     _ = unsafe sqlite3_reset(raw)
   }
 
@@ -137,7 +137,7 @@ import SystemCalls
     }
   }
 
-  /// Runs it once with these values, without results.
+  /// Runs the statement once with these values, without results.
   func run(_ values: Value...) throws(BacklogStoreError) {
     defer { reset() }
     try bind(values)
@@ -165,13 +165,13 @@ import SystemCalls
     }
   }
 
-  /// A column of the row, from 0.
+  /// A column of the row, counted from 0.
   func integer(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(raw, column) }
 
   /// Whether the column is an integer: in a damaged file it may be anything.
   func isInteger(_ column: Int32) -> Bool { unsafe sqlite3_column_type(raw, column) == SQLITE_INTEGER }
 
-  /// Nil for NULL, not-a-number for any other type.
+  /// Nil for NULL; not-a-number for any other type that is not a number.
   func real(_ column: Int32) -> Double? {
     switch unsafe sqlite3_column_type(raw, column) {
     case SQLITE_NULL: nil

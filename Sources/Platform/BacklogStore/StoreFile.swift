@@ -6,22 +6,22 @@ import SystemCalls
 /// The backlog's file: creating it and setting it aside.
 struct StoreFile {
   static let name = "backlog.sqlite"
-  /// The number of files set aside that are preserved, the newest ones.
+  /// The number of files set aside that are kept: the newest ones.
   static let maximumSetAside = 3
 
   let directory: String
 
   var path: String { "\(directory)/\(StoreFile.name)" }
 
-  /// The files that SQLite creates. Without a shared memory file, because the locking is exclusive.
+  /// The files that SQLite creates. There is no shared memory file, because the locking is exclusive.
   private static let companions = ["", "-wal", "-journal"]
 
-  /// Of the file and log that are in place now.
+  /// The identity of the file and log that are in place now.
   var identity: FileIdentity { state(headers: []).identity }
 
   /// The state of the file and log that are in place now.
   ///
-  /// - Parameter headers: their first bytes.
+  /// - Parameter headers: the first bytes of the file and the log.
   func state(headers: [UInt8]) -> FileState {
     let files = [path, path + "-wal"].map { path in
       var status = stat()
@@ -34,7 +34,7 @@ struct StoreFile {
   ///
   /// - Returns: whether it was created.
   ///
-  /// Must be called before SQLite opens the file: closing any other descriptor of it would drop SQLite's locks.
+  /// Must be called before SQLite opens the file: closing any other descriptor of the file would drop SQLite's locks.
   func create() throws(BacklogStoreError) -> Bool {
     if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST { throw denied(Errno(errno)) }
     do throws(Errno) {
@@ -60,7 +60,8 @@ struct StoreFile {
       "\(path) cannot be made or opened (\(error)); \(advice)")
   }
 
-  /// For the service everything but its own directories is read-only (ProtectSystem=strict): in these, the disk is.
+  /// For the service everything but its own directories is read-only (ProtectSystem=strict): if these are read-only,
+  /// the disk is.
   static func advice(onReadOnly directory: String, stateDirectories: String?) -> String {
     let own =
       stateDirectories?.split(separator: ":").contains { directory == $0 || directory.hasPrefix("\($0)/") } ?? false
@@ -71,13 +72,13 @@ struct StoreFile {
         + disk
   }
 
-  /// A rename is only durable after its directory was synced.
+  /// A rename is durable only after its directory was synced.
   private func syncDirectory() throws(Errno) {
     let descriptor = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
     _ = try Errno.retrying { fsync(descriptor.rawValue) }
   }
 
-  /// Renames the file and its companions, and deletes the oldest ones that were set aside.
+  /// Renames the file and its companions, and deletes the oldest files that were set aside.
   ///
   /// - Returns: the new name, without the directory.
   func setAside() throws(BacklogStoreError) -> String {
@@ -90,7 +91,7 @@ struct StoreFile {
     }
     for number in numbers.sorted().dropLast(StoreFile.maximumSetAside - 1) {
       for companion in StoreFile.companions {
-        // If it cannot be deleted, the next time may succeed.
+        // If a file cannot be deleted, the next attempt may succeed.
         _ = unsafe unlink("\(path).corrupt-\(number)\(companion)")
       }
     }
@@ -126,7 +127,7 @@ struct StoreFile {
 
 /// Identifies the file and its log: device and inode numbers are unique while they are open.
 package struct FileIdentity: Equatable, Sendable {
-  /// Device and inode; nil if it does not exist.
+  /// Device and inode; nil if the file does not exist.
   private var file: [UInt64]?
   private var log: [UInt64]?
 
@@ -135,16 +136,16 @@ package struct FileIdentity: Equatable, Sendable {
     self.log = log.map { [UInt64($0.st_dev), UInt64($0.st_ino)] }
   }
 
-  /// Whether it is the same file, whatever its log is.
+  /// Whether it is the same file, regardless of its log.
   package func isSameFile(as other: FileIdentity) -> Bool { file == other.file }
 }
 
 /// What changes when any program writes to the file or its log.
 struct FileState: Equatable {
   let identity: FileIdentity
-  /// Their first bytes.
+  /// The first bytes of the file and the log.
   let headers: [UInt8]
-  /// Their sizes and modification times.
+  /// The sizes and modification times of the file and the log.
   private let versions: [Int]
 
   fileprivate init(file: stat?, log: stat?, headers: [UInt8]) {

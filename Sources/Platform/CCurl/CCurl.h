@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl's options are variadic, and macros check their types in C alone: one typed function for each kind of
-// option, without logic. The last two reach what libcurl hands to its callbacks.
+// libcurl's options are variadic, and macros check their types only in C: here is one typed function for each kind of
+// option, without logic. The last two functions reach what libcurl passes to its callbacks.
 #pragma once
 #include <curl/curl.h>
 #include <netinet/in.h>
@@ -62,29 +62,30 @@ static inline CURLMcode fleet_multi_set_timer_callback(CURLM *multi, curl_multi_
   return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
 }
 
-/// How long sent data may stay unacknowledged before the kernel closes the connection, in milliseconds.
+/// Sets how long sent data may remain unacknowledged before the kernel closes the connection, in milliseconds.
 static inline int fleet_socket_set_user_timeout(int socket, unsigned milliseconds) {
   return setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 
-/// Closing the socket then resets the connection, and the kernel discards what it has not sent or not seen
-/// acknowledged.
+/// Makes closing the socket reset the connection: the kernel then discards data that it has not sent, or that has not
+/// been acknowledged.
 static inline int fleet_socket_discard_unsent(int socket) {
   struct linger none = {1, 0};
   return setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 
-/// The time at which an SSL_CTX verifies certificates, in seconds since 1970.
+/// Sets the time at which an SSL_CTX verifies certificates, in seconds since 1970.
 static inline void fleet_tls_set_time(void *context, int64_t seconds) {
   X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param((SSL_CTX *)context), (time_t)seconds);
 }
 
-/// Offers HTTP/2, and HTTP/1.1 for a server without it, which otherwise would reject the handshake.
+/// Offers HTTP/2, and also HTTP/1.1, because a server without HTTP/2 would otherwise reject the handshake.
 static inline int fleet_tls_offer_http2(void *context) {
   return SSL_CTX_set_alpn_protos((SSL_CTX *)context, (const unsigned char *)"\x02h2\x08http/1.1", 12);
 }
 /// Reads whole records, and allows the unsent rest of a write to be sent from another buffer with more data appended.
-/// Disables renegotiation (TLS 1.2): with it, a write might have to wait for readable data, which the loop does not do.
+/// Disables renegotiation (TLS 1.2): with it, a write might have to wait for readable data, and the loop does not do
+/// that.
 static inline void fleet_tls_set_modes(void *context) {
   SSL_CTX_set_read_ahead((SSL_CTX *)context, 1);
   SSL_CTX_set_mode((SSL_CTX *)context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -96,7 +97,7 @@ static inline void fleet_tls_set_message_callback(
   SSL_CTX_set_msg_callback((SSL_CTX *)context, report);
   SSL_CTX_set_msg_callback_arg((SSL_CTX *)context, owner);
 }
-/// A slot for `owner` in every SSL_CTX; once in a process.
+/// A slot for `owner` in every SSL_CTX; to be requested once per process.
 static inline int fleet_tls_owner_slot(void) {
   return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
 }
@@ -107,8 +108,8 @@ static inline int fleet_tls_set_owner(void *context, int slot, void *owner, void
 static inline void *fleet_tls_owner(const SSL *ssl, int slot) {
   return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot);
 }
-/// The key exchanges of a handshake that resumes a session, those that OpenSSL 3.0 offers by itself: 3.5 would send a
-/// key share of X25519MLKEM768, 1.2 kB, and get 1.1 kB back (docs/threat-model.md).
+/// Sets the key exchanges of a handshake that resumes a session to those that OpenSSL 3.0 offers by default: 3.5 would
+/// send a key share of X25519MLKEM768, 1.2 kB, and get 1.1 kB back (docs/threat-model.md).
 static inline void fleet_tls_set_resumed_groups(SSL *ssl) {
   SSL_set1_groups_list(ssl, "X25519:P-256:X448:P-521:P-384");
 }

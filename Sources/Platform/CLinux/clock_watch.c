@@ -8,7 +8,7 @@
 int fleet_clock_watch_open(void) { return timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
 
 int fleet_clock_watch_arm(int descriptor) {
-  // As far in the future as every kernel accepts: it must only be cancelled, and never expire.
+  // As far in the future as every kernel accepts: the timer must only be cancelled, never expire.
   struct itimerspec never = {.it_value = {.tv_sec = sizeof(time_t) > 4 ? (time_t)0x1FFFFFFFF : 0x7FFFFFFF}};
   return timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }

@@ -3,5 +3,5 @@
 
 #include <sys/prctl.h>
 
-// It cannot fail with this argument.
+// prctl cannot fail with this argument.
 void fleet_forbid_core_files(void) { prctl(PR_SET_DUMPABLE, 0); }

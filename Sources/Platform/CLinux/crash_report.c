@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports the place of a crash from within the crash: allocates no memory, takes no lock, and prints nothing of the
-// program's memory but code addresses. _dl_find_object (glibc 2.35), and the unwinder of GCC 12 that uses it, take no
-// lock either.
+// Reports the place of a crash from within the crash: allocates no memory, takes no lock, and prints nothing from the
+// program's memory except code addresses. _dl_find_object (glibc 2.35), and the unwinder of GCC 12 that uses it, take
+// no lock either.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -38,7 +38,8 @@ static void put_number(uint64_t number, unsigned base) {
   put(digits + at);
 }
 
-/// As in `libcurl.so.4+0x1a2b`: the address in debugging symbols, independent of where the file is mapped.
+/// Appends an address as in `libcurl.so.4+0x1a2b`: the one in debugging symbols, independent of where the file is
+/// mapped.
 static void put_address(uintptr_t address) {
   struct dl_find_object object;
   if (_dl_find_object((void *)address, &object) != 0 || object.dlfo_link_map == NULL) {
@@ -78,7 +79,7 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *frame, void *argument) 
   }
   if (address == 0 || walk->callers == CALLERS) return _URC_END_OF_STACK;
   put(walk->callers++ == 0 ? "; called from " : ", ");
-  // The call instruction, not the return address.
+  // The address of the call instruction, not the return address.
   put_address(is_instruction ? address : address - 1);
   return _URC_NO_REASON;
 }
@@ -105,7 +106,7 @@ static void put_signal(int number, const siginfo_t *info) {
   put(")");
 }
 
-/// The process ends as without a report: systemd sees the signal.
+/// Ends the process as it would end without a report: systemd sees the signal.
 static void end(int number) {
   sigset_t set;
   signal(number, SIG_DFL);
@@ -125,7 +126,7 @@ static void publish(void) {
     close(file);
   }
   text[length++] = '\n';
-  // Writing to standard error may block: the alarm is set.
+  // Writing to standard error may block; the alarm is already set.
   const char *head = has_priority ? "<2>Crashed: " : "Crashed: ";
   char line[sizeof text + 16];
   size_t size = strlen(head);
@@ -138,7 +139,7 @@ static void publish(void) {
 static void report(int number, siginfo_t *info, void *context) {
   int first = 0;
   if (!__atomic_compare_exchange_n(&crashed_by, &first, number, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-    // The report crashed or timed out: end it with what is known, if it can be written.
+    // The report itself crashed or timed out: end it with what is known, if it can be written.
     if (!is_published) {
       put("; no more can be told of it");
       publish();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// getaddrinfo_a(3) is a GNU extension, whose header Swift's Glibc module has without it.
+// getaddrinfo_a(3) is a GNU extension: Swift's Glibc module has its header without this function.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -40,7 +40,7 @@ const struct addrinfo *fleet_lookup_result(fleet_lookup *lookup) { return lookup
 
 void fleet_lookup_end(fleet_lookup *lookup) {
   if (fleet_lookup_is_running(lookup)) gai_cancel(&lookup->request);
-  // A running thread still writes here: the memory is not freed.
+  // A running thread still writes to this memory, so it is not freed.
   if (fleet_lookup_is_running(lookup)) return;
   if (lookup->request.ar_result != NULL) freeaddrinfo(lookup->request.ar_result);
   free((char *)lookup->request.ar_name);

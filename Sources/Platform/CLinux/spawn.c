@@ -15,10 +15,11 @@
 
 int fleet_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 
-// What follows runs in a process that was forked and not executed: it calls only what a signal handler may call, and
-// posix_spawn, which glibc implements without locks and without memory from the heap.
+// The following code runs in a process that was forked but has not executed another program: it calls only what a
+// signal handler may call, and posix_spawn, which glibc implements without locks and without memory from the heap.
 
-// Kills every child of this process, and with them, as they become its children, all that they have started.
+// Kills every child of this process, and with them everything that they have started, as it becomes children of this
+// process.
 static void end_children(pid_t group) {
   const struct timespec pause = {0, 1000000};
   kill(-group, SIGKILL);
@@ -30,7 +31,7 @@ static void end_children(pid_t group) {
       if (ended == 0) break;
     }
     int list = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-    // Without CONFIG_PROC_CHILDREN only the process group is killed; other descendants are unknown.
+    // Without CONFIG_PROC_CHILDREN only the process group is killed, because other descendants are unknown.
     if (list < 0) return;
     char text[4096];
     ssize_t length = read(list, text, sizeof text);
@@ -59,7 +60,7 @@ static int start(
   // The daemon blocks the signals of its loop and ignores SIGPIPE; a program must inherit neither.
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  // Signals of the program to its own process group do not reach the supervisor.
+  // Signals that the program sends to its own process group do not reach the supervisor.
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   result = posix_spawn(child, path, NULL, &attributes, arguments, environment);
@@ -67,20 +68,20 @@ static int start(
   return result;
 }
 
-// The supervisor's report: 0 and the program's process, or an error number.
+// The supervisor's report: 0 and the program's process ID, or an error number.
 struct report {
   int result;
   pid_t child;
 };
 
-// Starts the program, waits for it, kills what it has left behind, and ends with its status.
+// Starts the program, waits for it, kills the descendants that it has left behind, and ends with its status.
 static _Noreturn void supervise(
   const char *path, char *const arguments[], char *const environment[], int output, int errors, int report,
   pid_t parent) {
   sigset_t signals;
   sigfillset(&signals);
   sigprocmask(SIG_SETMASK, &signals, NULL);
-  // If it were ignored, waiting for the program would not work.
+  // If SIGCHLD were ignored, waiting for the program would not work.
   signal(SIGCHLD, SIG_DFL);
   setpgid(0, 0);
   prctl(PR_SET_NAME, "helper");
@@ -88,7 +89,7 @@ static _Noreturn void supervise(
   int result = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && prctl(PR_SET_PDEATHSIG, FLEET_END_HELPER) == 0 ? 0 : errno;
   if (getppid() != parent) _exit(1);
   int empty = open("/dev/null", O_RDWR | O_CLOEXEC);
-  // Above the standard descriptors, even if the caller has closed some.
+  // Moved above the standard descriptors, even if the caller has closed some of those.
   int high_output = fcntl(output, F_DUPFD_CLOEXEC, 10), high_errors = fcntl(errors, F_DUPFD_CLOEXEC, 10);
   int high_report = fcntl(report, F_DUPFD_CLOEXEC, 10);
   if (result == 0 && (empty < 0 || high_output < 0 || high_errors < 0 || high_report < 0 || dup2(empty, 0) < 0
@@ -99,7 +100,7 @@ static _Noreturn void supervise(
     report = dup2(high_report, 3);
     fcntl(report, F_SETFD, FD_CLOEXEC);
   }
-  // The daemon's sockets, lock and files must not stay open here.
+  // The daemon's sockets, locks and files must not stay open here.
   closefrom(4);
   pid_t child = 0;
   if (result == 0) result = start(path, arguments, environment, &child);
@@ -127,19 +128,20 @@ static _Noreturn void supervise(
     if (ended == child || (ended < 0 && errno == ECHILD)) break;
     int received = sigwaitinfo(&signals, &info);
     if (received == SIGTERM) {
-      // Not reaped yet, so the process ID is valid. A stopped process could not end.
+      // The program is not reaped yet, so the process ID is valid. SIGCONT, because a stopped process could not end.
       kill(-child, SIGTERM);
       kill(-child, SIGCONT);
     }
     if (received == FLEET_END_HELPER) {
       end_children(child);
-      // As shells report it: the waiting parent can distinguish it from a program that was killed itself.
+      // As shells report it, so that the waiting parent can distinguish this from a program that something else has
+      // killed.
       _exit(128 + SIGKILL);
     }
   }
   end_children(child);
   if (WIFSIGNALED(status)) {
-    // End by the same signal, without a second core file.
+    // Ends by the same signal, but without a second core file.
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     signal(WTERMSIG(status), SIG_DFL);
     sigemptyset(&signals);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// libmicrohttpd's variadic calls with the types that are used. No logic.
+// libmicrohttpd's variadic functions, with the types that are used. No logic.
 #pragma once
 
 #include <microhttpd.h>
 
-/// A daemon on a listening socket, which it closes, with its sockets in one epoll set and no thread of its own.
+/// Starts a daemon on a listening socket, which the daemon closes. Its sockets are in one epoll set, and it has no
+/// thread.
 static inline struct MHD_Daemon *fleet_mhd_start(int listening, unsigned int connections, size_t connection_memory,
                                                  MHD_AccessHandlerCallback handler,
                                                  void *(*begin)(void *, const char *, struct MHD_Connection *),

@@ -8,7 +8,8 @@ static inline int fleet_sqlite_bind_text(sqlite3_stmt *statement, int index, con
 }
 
 /// Reads bytes of the database file (`which` is SQLITE_FCNTL_FILE_POINTER) or of its log (SQLITE_FCNTL_JOURNAL_POINTER)
-/// through SQLite's own descriptor: closing another one would drop its locks. Zeros after the end of the file.
+/// through SQLite's own descriptor: closing another descriptor would drop SQLite's locks. Bytes after the end of the
+/// file are zero.
 static inline int fleet_sqlite_read_file(sqlite3 *database, int which, void *bytes, int count) {
   sqlite3_file *file = NULL;
   int code = sqlite3_file_control(database, NULL, which, &file);

@@ -7,7 +7,7 @@
 
 #include <toml++/toml.h>
 
-// A node of ours is a toml::node by another name: only pointers are ever made of it.
+// A ctoml_node is a toml::node by another name: only pointers are ever made of it.
 struct ctoml_document {
   toml::table root;
 };

@@ -5,7 +5,7 @@ import Glibc
 import SystemCalls
 
 /// The options of a command line, parsed by glibc's `getopt_long`, but without its abbreviations: `--credential SECRET`
-/// must not be `--credential-file SECRET`. No message has an option's value, which may be a secret.
+/// must not mean `--credential-file SECRET`. No message has an option's value, which may be a secret.
 package struct CommandLineOptions: Equatable, Sendable {
   /// An option of a program.
   package struct Option: Equatable, Sendable {
@@ -30,7 +30,7 @@ package struct CommandLineOptions: Equatable, Sendable {
     package let message: String
   }
 
-  /// The given options in order; the value is empty for options without one.
+  /// The given options in order; the value is empty for options that take none.
   package private(set) var given: [(name: String, value: String)] = []
   /// The arguments that are not options.
   package private(set) var operands: [String] = []
@@ -51,7 +51,7 @@ package struct CommandLineOptions: Equatable, Sendable {
     }
     let names = CStrings(options.map(\.name))
     let words = CStrings(arguments)
-    // Values from 256 on are not letters.
+    // Values of 256 and above are not letters.
     var long = unsafe options.indices.map { index in
       unsafe option(
         name: names.pointers[index], has_arg: options[index].takesValue ? 1 : 0, flag: nil, val: Int32(256 + index))
@@ -65,7 +65,8 @@ package struct CommandLineOptions: Equatable, Sendable {
         found >= 256
         ? options.indices.contains(Int(found) - 256) ? options[Int(found) - 256] : nil
         : options.first { $0.short?.asciiValue.map(Int32.init) == found }
-      // The word with the option: its value, unless it follows "=", is a word of its own.
+      // The last word that getopt has read: the value, if that is a word of its own; otherwise the word with the
+      // option.
       let last = Int(fleet_optind()) - 1
       let valueIsWord = unsafe fleet_optarg().map { unsafe UnsafePointer(words.pointers[last]) == $0 } ?? false
       let word = words.text(valueIsWord ? last - 1 : last)
@@ -77,7 +78,7 @@ package struct CommandLineOptions: Equatable, Sendable {
     operands = (Int(fleet_optind())..<max(arguments.count, Int(fleet_optind()))).map { words.text($0) }
   }
 
-  /// The value of the last option of that name; nil if it was not given.
+  /// The value of the last option with this name; nil if it was not given.
   package func value(_ name: String) -> String? {
     given.last { $0.name == name }?.value
   }
@@ -90,10 +91,11 @@ package struct CommandLineOptions: Equatable, Sendable {
       && left.given.elementsEqual(right.given) { $0.name == $1.name && $0.value == $1.value }
   }
 
-  /// The name of a long option in its word, which may have a value.
+  /// The name of a long option in its word, which may also contain a value.
   private static func name(in word: String) -> String { String(word.dropFirst(2).prefix { $0 != "=" }) }
 
-  /// The name of a long option that was given with one dash, which getopt reads as short ones: `-check` as `-c heck`.
+  /// The name of a long option that was given with one dash, which getopt reads as short options: `-check` as `-c
+  /// heck`.
   private static func singleDash(
     in arguments: [String], _ options: [Option], stopsAtOperand: Bool
   ) -> String? {
@@ -110,15 +112,15 @@ package struct CommandLineOptions: Equatable, Sendable {
       }
       let written = String(word.dropFirst().prefix { $0 != "=" })
       if written.count > 1, options.contains(where: { $0.name == written }) { return written }
-      // A value is the rest of the word, or, after its last letter, the next one.
+      // A value is the rest of the word, or, if the letter is the last one of the word, the next word.
       let letter = word.dropFirst().first { letter in options.contains { $0.takesValue && $0.short == letter } }
       if let letter, word.last == letter { _ = words.popFirst() }
     }
     return nil
   }
 
-  /// The error: getopt has advanced past a long option, and returns the letter of a short one or the value that stands
-  /// for a long one.
+  /// The error: getopt has moved past a long option, and returns the letter of a short one or the value that stands for
+  /// a long one.
   private static func mistake(_ found: Int32, at word: String, among options: [Option]) -> String {
     let letter = fleet_optopt()
     let name = name(in: word)

@@ -10,14 +10,14 @@ package nonisolated enum ControlClient {
 
   /// - Parameters:
   ///   - path: the daemon's socket.
-  ///   - call: a message of Varlink, without its NUL.
-  ///   - timeout: of each step, in whole seconds.
-  /// - Returns: the reply, without its NUL; nil if the daemon is of a release without Varlink, before 0.3.0.
+  ///   - call: a Varlink message, without its NUL.
+  ///   - timeout: the timeout of each step, in whole seconds.
+  /// - Returns: the reply, without its NUL; nil if the daemon is of a release before 0.3.0, which has no Varlink.
   /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` after the timeout.
   package static func call(
     _ call: [UInt8], at path: String, timeout: Duration = .seconds(5)
   ) throws(ControlSocketError) -> [UInt8]? {
-    // Such a release waits for the end of a line, and then says that this is no command.
+    // A daemon of such a release waits for the end of a line, and then replies that this is not a command.
     let request = call + [MessageFraming.varlinkEnd, MessageFraming.lineEnd]
     let response = try exchange(request, at: path, timeout: timeout)
     return response.last == MessageFraming.varlinkEnd ? response.dropLast() : nil
@@ -28,7 +28,7 @@ package nonisolated enum ControlClient {
   /// - Parameters:
   ///   - path: the daemon's socket.
   ///   - request: one line, without its end.
-  ///   - timeout: of each step, in whole seconds.
+  ///   - timeout: the timeout of each step, in whole seconds.
   /// - Returns: the response, without its line end.
   /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` after the timeout.
   package static func ask(
@@ -37,13 +37,13 @@ package nonisolated enum ControlClient {
     try exchange(request + [MessageFraming.lineEnd], at: path, timeout: timeout).dropLast()
   }
 
-  /// How `follow` has ended.
+  /// How `follow` ended.
   package enum End: Sendable {
     /// The daemon has closed the connection.
     case closed
-    /// The handler wants no more.
+    /// The handler wants no more replies.
     case stopped
-    /// The daemon is of a release without Varlink, before 0.3.0.
+    /// The daemon is of a release before 0.3.0, which has no Varlink.
     case isOlder
   }
 
@@ -51,8 +51,8 @@ package nonisolated enum ControlClient {
   ///
   /// - Parameters:
   ///   - path: the daemon's socket.
-  ///   - socket: which of them it is.
-  ///   - call: a message of Varlink, without its NUL.
+  ///   - socket: which of the daemon's sockets this is.
+  ///   - call: a Varlink message, without its NUL.
   ///   - handle: is passed each reply, without its NUL; returns false to end.
   /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` without a first reply.
   package static func follow(
@@ -69,7 +69,7 @@ package nonisolated enum ControlClient {
         case .end: return .closed
         }
         while let index = received.firstIndex(of: MessageFraming.varlinkEnd) {
-          // From now on it may take any time.
+          // From now on, a reply may take any time.
           try limit(daemon, SO_RCVTIMEO, seconds: 0)
           guard handle(Array(received[..<index])) else { return .stopped }
           received.removeFirst(index + 1)

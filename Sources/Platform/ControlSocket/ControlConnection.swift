@@ -5,14 +5,14 @@ import SystemCalls
 import Timekeeping
 import Varlink
 
-/// A client's connection to the control socket: one call of Varlink after the other, each with its reply; or one line
-/// with its response; or, after a call with any number of replies, these.
+/// A client's connection to the control socket. It carries Varlink calls one after the other, each with its reply, of
+/// which the last may have any number of replies; or one line with its response.
 package final class ControlConnection {
   /// The time limits of one call.
   struct Limits {
-    /// For the request, from the connection or the last reply on.
+    /// For the request, counted from the connection or from the last reply.
     var request: Duration
-    /// For request and reply.
+    /// For request and reply together.
     var turn: Duration
     /// The size of a request in bytes.
     var size: Int
@@ -32,7 +32,7 @@ package final class ControlConnection {
   private var terminator = MessageFraming.varlinkEnd
   private var output: ArraySlice<UInt8> = []
   private var isServing = false
-  /// The maximum of `output` in bytes, once replies follow each other; nil: they do not.
+  /// The maximum size of `output` in bytes once one call has many replies; nil before that.
   private var queueLimit: Int?
   private var respond: ((MessageFraming.Message, ControlConnection) -> Void)?
   private var end: (() -> Void)?
@@ -63,7 +63,8 @@ package final class ControlConnection {
     var buffer = [UInt8](repeating: 0, count: 1024)
     guard case .bytes(let count)? = try? descriptor.read(into: &buffer) else { return close() }
     guard queueLimit == nil else {
-      // A client that gets replies without end has nothing more to say than the end of its line: `ControlClient`.
+      // A client that gets an endless series of replies has nothing more to send than the end of its line:
+      // `ControlClient`.
       if buffer.prefix(count) != [MessageFraming.lineEnd] { close() }
       return
     }
@@ -71,7 +72,7 @@ package final class ControlConnection {
     serve()
   }
 
-  /// Handles the requests that have arrived, each after the reply to the one before.
+  /// Handles the requests that have arrived, each after the reply to the previous one.
   private func serve() {
     guard !isServing else { return }
     isServing = true
@@ -86,11 +87,12 @@ package final class ControlConnection {
     if isIdle, framing.isTooLong { close() }
   }
 
-  /// Sends the reply to the request that is being handled; nil: there is none. Ignored if the client is gone.
+  /// Sends the reply to the request that is being handled; nil if there is none. Ignored if the client has
+  /// disconnected.
   package func answer(_ reply: [UInt8]?) {
     guard end != nil, !isIdle else { return }
     output = ArraySlice(reply.map { $0 + [terminator] } ?? [])
-    // At once: the daemon may end after this request.
+    // Sent at once, because the daemon may end after this request.
     flush()
   }
 
@@ -123,7 +125,7 @@ package final class ControlConnection {
 
   /// Sends the first of many replies to the request that is being handled.
   ///
-  /// - Parameter limit: the maximum number of bytes that wait for the client.
+  /// - Parameter limit: the maximum number of bytes that are queued for the client.
   func stream(_ first: [UInt8], limit: Int) {
     guard end != nil, !isIdle else { return }
     queueLimit = limit
@@ -133,7 +135,7 @@ package final class ControlConnection {
 
   /// Sends the next of many replies.
   ///
-  /// - Returns: false if the client does not read: no more is sent.
+  /// - Returns: false if the client does not read; nothing more is sent to it.
   func add(_ reply: [UInt8]) -> Bool {
     guard end != nil, let queueLimit else { return true }
     guard output.count + reply.count < queueLimit else { return false }
@@ -143,7 +145,7 @@ package final class ControlConnection {
     return true
   }
 
-  /// Whether it is still open.
+  /// Whether the connection is still open.
   var isOpen: Bool { end != nil }
 
   /// Closes the connection; further replies are ignored.

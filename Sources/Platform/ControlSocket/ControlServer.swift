@@ -6,23 +6,24 @@ import SystemCalls
 import Timekeeping
 package import Varlink
 
-/// Serves requests on a Unix socket: calls of Varlink, one after the other, or one line, after whose response the
+/// Serves requests on a Unix socket: Varlink calls, one after the other, or one line, after whose response the
 /// connection is closed.
 ///
-/// The socket file is for its owner and group (0660). If that is the daemon's group, the peer credentials are checked
-/// as well, in case its mode is too permissive. Requests are short, connections are limited per user and in time. If
-/// all connections of a user are in use, the oldest one without a request is closed for the next one: idle connections
-/// block neither other users nor their own.
+/// The socket file is for its owner and group (0660). If that is the daemon's own group, the peer credentials are
+/// checked as well, in case the mode is too permissive. Requests are short, and connections are limited in number per
+/// user and in time. If all connections of a user are in use, the oldest one without a request is closed to make room
+/// for the next: idle connections block neither other users nor their own user.
 package final class ControlServer {
   private static let maximumClients = 16
   private static let maximumClientsPerUser = 4
-  /// The maximum number of clients that monitor, and so get any number of replies; `maximumClients` excludes them.
+  /// The maximum number of clients that monitor, and so get any number of replies; they do not count towards
+  /// `maximumClients`.
   package static let maximumMonitors = 16
-  /// The maximum number of bytes that are queued for one of them.
+  /// The maximum number of bytes that are queued for one monitor.
   private static let monitorQueue = 65_536
   private static let limits = ControlConnection.Limits(request: .seconds(2), turn: .seconds(5), size: 4096)
-  /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would
-  /// spin.
+  /// Pause after accept(2) failed because of a lack of descriptors or memory: the socket stays readable, and the loop
+  /// would spin.
   private static let pauseWithoutResources = Duration.seconds(1)
 
   private let loop: EventLoop
@@ -36,20 +37,21 @@ package final class ControlServer {
   private var resumption: LoopTimer?
   /// Oldest first.
   private var clients: [ControlConnection] = []
-  /// Those that get replies without end.
+  /// Clients that monitor, and so get an endless series of replies.
   private var monitors: [ControlConnection] = []
-  /// How many of them were disconnected because they did not read.
+  /// The number of monitors that were disconnected because they did not read.
   package private(set) var droppedMonitors = 0
-  /// Called when the last of them is gone.
+  /// Called when the last monitor has disconnected.
   package var onLastMonitorGone: (() -> Void)?
 
-  /// Listens at `path`, replacing the socket of a dead process.
+  /// Listens at `path`, replacing the socket that a dead process has left.
   ///
   /// - Parameters:
   ///   - path: at most 107 bytes.
-  ///   - isForOwnGroup: whether only root and the daemon's own user and group may connect. Otherwise the file's place
-  ///     and mode decide: in the service's user namespace all other users and groups look the same.
-  ///   - respond: handles a request, and calls `answer` of its connection, at once or later; both without their ends.
+  ///   - isForOwnGroup: whether only root and the daemon's own user and group may connect. Otherwise the file's
+  ///     directory and mode decide: in the service's user namespace, all other users and groups look the same.
+  ///   - respond: handles a request, and calls `answer` of its connection, at once or later; request and reply are
+  ///     without their terminators.
   /// - Throws: code `failed`.
   package init(
     loop: EventLoop, path: String, isForOwnGroup: Bool = true,
@@ -63,7 +65,7 @@ package final class ControlServer {
       descriptor = try UnixSocket.make(Int32(SOCK_NONBLOCK.rawValue))
       let rawValue = descriptor.rawValue
       _ = unsafe unlink(path)
-      // The mode is right from the start: there is no gap between bind and chmod.
+      // The mode is right from the start, so that there is no gap between bind and chmod.
       let mask = umask(0o117)
       defer { umask(mask) }
       try unsafe UnixSocket.with(path) { unsafe bind(rawValue, $0, $1) }
@@ -92,7 +94,7 @@ package final class ControlServer {
   private func accept() {
     let rawValue = fleet_accept(descriptor.rawValue)
     guard rawValue >= 0 else {
-      // After any other error the client is gone.
+      // After any other error the client has disconnected.
       if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) { pause() }
       return
     }
@@ -113,7 +115,7 @@ package final class ControlServer {
   /// The number of clients that monitor.
   package var monitorCount: Int { monitors.count }
 
-  /// From now on the client monitors; `first` is its first reply. Ignored if the client is gone.
+  /// From now on the client monitors; `first` is its first reply. Ignored if the client has disconnected.
   package func monitor(_ client: ControlConnection, first: [UInt8]) {
     clients.removeAll { $0 === client }
     guard client.isOpen else { return }
@@ -121,7 +123,7 @@ package final class ControlServer {
     client.stream(first, limit: ControlServer.monitorQueue)
   }
 
-  /// Sends a reply to all of them. Who does not read is disconnected.
+  /// Sends a reply to all monitors. A monitor that does not read is disconnected.
   package func publish(_ reply: [UInt8]) {
     for client in monitors where !client.add(reply) {
       droppedMonitors += 1

@@ -2,17 +2,17 @@
 
 /// The daemon's sockets for other programs on the machine.
 package nonisolated enum LocalSocket: Sendable {
-  /// For requests and for events, without coordinates. In the runtime directory of the daemon's service.
+  /// For requests and for events, without coordinates. It is in the runtime directory of the daemon's service.
   case control
-  /// For positions, if the settings switch it on. In a directory that the services of all daemons share.
+  /// For positions, if the settings enable it. It is in a directory that the services of all daemons share.
   case positions
 
-  /// The directory of the positions' sockets, as the package makes it.
+  /// The directory of the sockets for positions, as the package creates it.
   package static let positionsDirectory = "/run/fleet-locationd.positions"
 
   /// The path of the socket of the daemon with this runtime directory.
   ///
-  /// - Parameter positions: the directory of the positions' sockets.
+  /// - Parameter positions: the directory of the sockets for positions.
   package func path(of runtimeDirectory: String, positions: String = positionsDirectory) -> String {
     switch self {
     case .control: "\(runtimeDirectory)/control.sock"
@@ -20,7 +20,7 @@ package nonisolated enum LocalSocket: Sendable {
     }
   }
 
-  /// Whose members may connect.
+  /// The group whose members may connect.
   var group: String {
     switch self {
     case .control: "fleet-locationd"
@@ -38,7 +38,7 @@ package nonisolated enum LocalSocket: Sendable {
     }
   }
 
-  /// The unit of the daemon: that of `/run/fleet-locationd-NAME` is `fleet-locationd@NAME`.
+  /// The unit of the daemon: for `/run/fleet-locationd-NAME` it is `fleet-locationd@NAME`.
   private func unit(at path: String) -> String {
     let name = "fleet-locationd"
     let parts = path.split(separator: "/")

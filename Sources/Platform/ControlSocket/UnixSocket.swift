@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import SystemCalls
 
-/// Calls of unix(7) for both ends.
+/// System calls of unix(7) for both ends.
 nonisolated enum UnixSocket {
   static func make(_ flags: Int32) throws(Errno) -> Descriptor {
     Descriptor(

@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import SystemCalls
 
-/// Reports the location of a crash: a trap of a release build prints nothing by itself.
+/// Reports the location of a crash: a trap in a release build prints nothing by itself.
 ///
 /// The report contains the signal, the release, and code addresses relative to their files, but nothing from memory.
 package enum CrashReporter {
@@ -12,11 +12,11 @@ package enum CrashReporter {
 
   /// Installs signal handlers that print one line to standard error before the process terminates.
   ///
-  /// Signals that are handled already, as by sanitizers, are left unchanged.
+  /// The handlers of signals that are handled already, for example by sanitizers, are left unchanged.
   ///
   /// - Parameters:
-  ///   - program: the name of its own code in the report.
-  ///   - note: path of a file for the report, for the next run; nil: none.
+  ///   - program: the name of the program's own code in the report.
+  ///   - note: path of a file for the report, for the next run; nil for none.
   package static func install(program: String, version: String, note: String?) {
     // journald interprets the number as the priority; it would only confuse a person.
     let leadsToJournal = Environment.value(of: "JOURNAL_STREAM") != nil

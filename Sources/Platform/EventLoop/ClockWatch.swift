@@ -4,13 +4,13 @@ import Glibc
 import SystemCalls
 
 /// Notifies of steps of the wall clock and of resume from suspend: the kernel cancels a timer that was armed with
-/// TFD_TIMER_CANCEL_ON_SET. Which of the two it was must be determined from the clocks.
+/// TFD_TIMER_CANCEL_ON_SET. Which of the two happened must be determined from the clocks.
 package final class ClockWatch {
   private let timer: Descriptor
   private let onChange: () -> Void
   private var source: EventSource<IOEvents>?
 
-  /// - Throws: code `source`: no descriptor left, or not supported by the kernel.
+  /// - Throws: code `source`: no descriptor is left, or the kernel does not support this.
   package init(loop: EventLoop, onChange: @escaping () -> Void) throws(EventLoopError) {
     do throws(Errno) {
       timer = Descriptor(owning: try Errno.retrying { fleet_clock_watch_open() })
@@ -26,14 +26,14 @@ package final class ClockWatch {
   isolated deinit { source?.close() }
 
   private func timerCancelled() {
-    // The read fails with ECANCELED, which is the notification; rearmed, it is ready for the next.
+    // The read fails with ECANCELED, which is the notification; once rearmed, the timer is ready for the next one.
     var expirations = [UInt8](repeating: 0, count: 8)
     _ = try? timer.read(into: &expirations)
     let timer = timer.rawValue
     do throws(Errno) {
       _ = try Errno.retrying { fleet_clock_watch_arm(timer) }
     } catch {
-      // It would stay readable. Without it, the next fix detects the change.
+      // Otherwise the timer would stay readable. Without it, the change is detected with the next fix.
       source?.close()
     }
     onChange()

@@ -15,12 +15,12 @@ package nonisolated struct IOEvents: OptionSet, Sendable {
   package static let writable = IOEvents(rawValue: EPOLLOUT.rawValue)
   /// The other end was closed. Always reported.
   package static let hangUp = IOEvents(rawValue: EPOLLHUP.rawValue)
-  /// Always reported.
+  /// An error. Always reported.
   package static let error = IOEvents(rawValue: EPOLLERR.rawValue)
 }
 
 extension EventLoop {
-  /// Watches a descriptor of another wrapper, which must close the source before the descriptor.
+  /// Watches a descriptor of another wrapper. That wrapper must close the source before the descriptor.
   ///
   /// Events are level-triggered.
   ///

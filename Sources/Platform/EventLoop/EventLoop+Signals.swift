@@ -5,9 +5,9 @@ import Glibc
 extension EventLoop {
   /// Blocks the signals of the loop (TERM, INT, HUP, USR1, USR2, CHLD) and ignores SIGPIPE.
   ///
-  /// Must be the first call in a synchronous `main`: threads inherit the mask, so none may exist yet, and a signal
-  /// before the loop watches for it stays pending instead of terminating the process. Child processes inherit the mask
-  /// as well, so it must be cleared when spawning (POSIX_SPAWN_SETSIGMASK).
+  /// Must be the first call in a synchronous `main`: threads inherit the mask, so none may exist yet, and a signal that
+  /// arrives before the loop watches for it stays pending instead of terminating the process. Child processes inherit
+  /// the mask as well, so it must be cleared when spawning (POSIX_SPAWN_SETSIGMASK).
   package static func blockSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -16,7 +16,7 @@ extension EventLoop {
     _ = signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Blocks only SIGCHLD, which the loop needs to wait for a child: for programs that Ctrl-C must end at once.
+  /// Blocks only SIGCHLD, which the loop needs to wait for a child: for programs that Ctrl-C is to end at once.
   package static func blockChildSignal() {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -24,7 +24,7 @@ extension EventLoop {
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
-  /// Calls the handler in an iteration of its own for each signal, which must be blocked.
+  /// Calls the handler once for each signal, each time in a separate iteration of the loop. The signal must be blocked.
   ///
   /// - Throws: code `source`; the cause is EBUSY if the signal is not blocked or is watched already.
   package func addSignal(

@@ -9,13 +9,13 @@ package import Timekeeping
 /// until its object is closed or released; a handler may close any source, including its own.
 @safe package final class EventLoop {
   private let event: OpaquePointer
-  /// Deferred work.
+  /// Work to do directly after the current handler.
   private var deferredWork: [() -> Void] = []
-  /// A handler was called since deferred work was done.
+  /// Whether a handler was called since deferred work was last done.
   private var isWorkDue = false
   private var isExiting = false
 
-  /// - Throws: code `loop`: no memory or descriptors left.
+  /// - Throws: code `loop`: no memory or descriptors are left.
   package init() throws(EventLoopError) {
     var event: OpaquePointer?
     let result = unsafe sd_event_new(&event)
@@ -52,7 +52,7 @@ package import Timekeeping
   package func run() throws(EventLoopError) -> Int32 {
     while unsafe sd_event_get_state(event) != Int32(SD_EVENT_FINISHED) { _ = try runOnce(microseconds: .max) }
     var code: Int32 = 0
-    // It fails only before `exit`, without which the loop does not end.
+    // This fails only before `exit`, without which the loop does not end.
     _ = unsafe sd_event_get_exit_code(event, &code)
     return code
   }
@@ -65,8 +65,8 @@ package import Timekeeping
     try runOnce(microseconds: UInt64(max(timeout.nanoseconds / 1000, 0)))
   }
 
-  /// Deferred work runs directly after the handler: an sd-event source for it would poll for other events first, a
-  /// system call each time. Work deferred by deferred work waits for one iteration, if there are events.
+  /// Deferred work runs directly after the handler: an sd-event source for it would first poll for other events, with a
+  /// system call each time. Work deferred by deferred work waits for one iteration if there are events.
   private func runOnce(microseconds: UInt64) throws(EventLoopError) -> Bool {
     if isWorkDue, doWork() { return true }
     let result = unsafe sd_event_run(event, deferredWork.isEmpty ? microseconds : 0)
@@ -89,12 +89,13 @@ package import Timekeeping
   /// - Parameter code: 0 to 255, the exit status of the program.
   package func exit(_ code: Int32) {
     isExiting = true
-    // It fails only if the loop has ended already.
+    // This fails only if the loop has ended already.
     _ = unsafe sd_event_exit(event, code)
   }
 
-  /// Calls `work` in an iteration of its own soon after the current handler, in order. Other events are handled in
-  /// between, so that work which defers more work does not starve them.
+  /// Calls `work` after the current handler has returned; several are called in order. Work that is deferred by
+  /// deferred work waits until another event has been handled, if there is one, so that it does not starve other
+  /// events.
   package func `defer`(_ work: @escaping () -> Void) {
     deferredWork.append(work)
   }
@@ -102,12 +103,12 @@ package import Timekeeping
   /// Attaches a library's own sources, such as sd-bus (`sd_bus_attach_event`).
   ///
   /// - Parameter attach: receives the loop's handle, which it must not store.
-  /// - Returns: its result.
+  /// - Returns: the result of `attach`.
   package func attach(_ attach: (OpaquePointer) -> Int32) -> Int32 { unsafe attach(event) }
 
   /// A source of this loop, created by one of libsystemd's `sd_event_add_…` functions.
   ///
-  /// - Parameter what: its name in error messages.
+  /// - Parameter what: the action that failed, for error messages.
   func makeSource<Event>(
     _ what: @autoclosure () -> String, _ handler: @escaping (Event) -> Void,
     _ add: (OpaquePointer, UnsafeMutablePointer<OpaquePointer?>, UnsafeMutableRawPointer) -> Int32
@@ -120,7 +121,7 @@ package import Timekeeping
 
   private static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
-    // It cannot fail: both clocks exist in every Linux since 2.6.39.
+    // This cannot fail: both clocks exist in every Linux since 2.6.39.
     _ = unsafe clock_gettime(clock, &time)
     return time
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CSystemd
 
-/// An event source. It is watched until this object is closed or released, which releases the handler too.
+/// An event source. It is watched until this object is closed or released, which also releases the handler.
 @safe package final class EventSource<Event> {
   private var source: OpaquePointer?
   private var handler: ((Event) -> Void)?
@@ -13,7 +13,7 @@ import CSystemd
 
   isolated deinit { close() }
 
-  /// Stops watching for good. Idempotent, and allowed inside its own handler.
+  /// Stops watching permanently. Idempotent, and allowed inside its own handler.
   package func close() {
     handler = nil
     guard let source = unsafe source else { return }

@@ -3,7 +3,7 @@ import CSystemd
 import Glibc
 package import Timekeeping
 
-/// A timer on the elapsed clock that fires once each time it is armed.
+/// A timer on the clock of elapsed time that fires once each time it is armed.
 package final class LoopTimer {
   private let source: EventSource<Void>
 
@@ -13,7 +13,7 @@ package final class LoopTimer {
 
   /// Arms the timer, replacing the previous instant. An instant in the past fires in the next iteration of the loop.
   package func arm(at instant: BootInstant) {
-    // Rounded up, so that it never fires early.
+    // Rounded up, so that the timer never fires early.
     let nanoseconds = UInt64(max(instant.nanoseconds, 0))
     source.setTime(nanoseconds / 1000 + (nanoseconds % 1000 == 0 ? 0 : 1))
     source.enableOnce()
@@ -31,16 +31,16 @@ package final class LoopTimer {
 }
 
 extension EventLoop {
-  /// A timer on CLOCK_BOOTTIME, not armed yet.
+  /// Makes a timer on CLOCK_BOOTTIME that is not armed yet.
   ///
   /// - Parameter slack: the allowed delay, so that it can share a wake-up with other timers or processes. Rearming a
   ///   timer for a later time costs a system call each time without slack, and at most four per second with a slack of
   ///   a quarter of a second.
-  /// - Throws: code `source`: no descriptors left for a timerfd.
+  /// - Throws: code `source`: no descriptors are left for a timerfd.
   package func makeTimer(
     slack: Duration = .zero, _ handler: @escaping () -> Void
   ) throws(EventLoopError) -> LoopTimer {
-    // In microseconds; 0 would mean libsystemd's default, a quarter of a second.
+    // Microseconds; 0 would mean libsystemd's default, a quarter of a second.
     let accuracy = UInt64(max(slack.nanoseconds / 1000, 1))
     let source = try unsafe makeSource("make a timer", handler) { event, slot, context in
       unsafe sd_event_add_time(

@@ -4,7 +4,7 @@ import SystemCalls
 
 /// Notifies when a path that is missing or not accessible may have appeared: watches the directories of the path,
 /// including symbolic links such as `/dev/serial/by-id/…`, from the nearest existing one. It may notify too often, but
-/// never too rarely; the handler has to try.
+/// never too rarely; the handler has to try the path.
 package final class PathWatch {
   /// A component of the path.
   private struct Step: Equatable {
@@ -22,7 +22,7 @@ package final class PathWatch {
 
   /// - Parameters:
   ///   - path: absolute, or relative to the current directory.
-  ///   - events: the changes of a component that count; that it vanishes is always watched.
+  ///   - events: the changes of a component to watch for; its disappearance is always watched.
   ///   - onChange: called after a component of the path appeared or changed its permissions, if the path exists then.
   package init(
     loop: EventLoop, path: String, events: PathEvents = [.appeared, .attributes], onChange: @escaping () -> Void
@@ -36,7 +36,7 @@ package final class PathWatch {
 
   isolated deinit { close() }
 
-  /// Stops watching for good.
+  /// Stops watching permanently.
   package func close() {
     onChange = nil
     for source in sources { source.close() }
@@ -54,7 +54,8 @@ package final class PathWatch {
             self?.handle(event, at: step)
           }
         } catch {
-          // Gone since, or unreadable: the previous components are watched, and the owner's timer tries anyway.
+          // The directory has gone since, or is unreadable: the previous components are watched, and the owner's timer
+          // tries the path anyway.
           return nil
         }
       }
@@ -65,7 +66,7 @@ package final class PathWatch {
   private func handle(_ event: PathEvent, at step: Step) {
     guard event.name == step.name || !event.events.isDisjoint(with: .gone), !isDeferred else { return }
     isDeferred = true
-    // Events come in bursts; and no source must be replaced while it is being read.
+    // Events come in bursts, and a source must not be replaced while it is being read.
     loop.defer { [weak self] in self?.recheck() }
   }
 
@@ -81,7 +82,7 @@ package final class PathWatch {
     var steps: [Step] = []
     var directory = "/"
     var rest = path.split(separator: "/").map(String.init)
-    // Links may form a cycle; the kernel gives up after 40 as well.
+    // Links may form a cycle; the kernel also gives up after 40.
     var links = 0
     while !rest.isEmpty {
       let name = rest.removeFirst()

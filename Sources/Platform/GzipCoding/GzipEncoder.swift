@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import CZlib
 
-/// Compresses the bodies of requests in the format gzip (RFC 1952): updates with one position with `PositionCode`,
-/// others with zlib, one after the other with one stream, because a new one for each would take twice the time.
+/// Compresses the bodies of requests in the gzip format (RFC 1952): updates with one position with `PositionCode`,
+/// others with zlib. zlib's stream is reused, because a new one for each body would take twice the time.
 @safe package final class GzipEncoder {
   private enum Parameters {
     /// The best compression: a body has some hundred bytes, or some ten thousand after an outage.
     static let level: Int32 = 9
-    /// 4 kB, in which a position finds those before it; 16 more is zlib's sign for gzip.
+    /// 4 kB, within which a position finds earlier ones to refer to; adding 16 selects zlib's gzip format.
     static let window: Int32 = 12 + 16
     /// Small tables, because they are cleared for each body. With twice their size a body with a hundred positions is
     /// one percent smaller.
     static let memory: Int32 = 3
   }
 
-  /// What precedes the compressed data: the method, no time, no name (RFC 1952, section 2.3).
+  /// The header before the compressed data: the method, no time, no name (RFC 1952, section 2.3).
   private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 3]
 
   private let positionCode = PositionCode()
-  /// Made for the first body that needs it; nil before. It does not move: zlib compares its address.
+  /// Made for the first body that needs it; nil before. It must not move, because zlib compares its address.
   private var stream: UnsafeMutablePointer<z_stream>?
 
   package init() {}
@@ -61,7 +61,7 @@ import CZlib
     return unsafe new
   }
 
-  /// What follows the compressed data: the checksum and the size of the body (RFC 1952, section 2.3.1).
+  /// The trailer after the compressed data: the checksum and the size of the body (RFC 1952, section 2.3.1).
   private func trailer(of body: [UInt8]) -> [UInt8] {
     let checksum = unsafe body.withUnsafeBufferPointer { unsafe crc32(0, $0.baseAddress, uInt($0.count)) }
     return (0..<8).map { UInt8(truncatingIfNeeded: (UInt64(body.count) << 32 | UInt64(checksum)) >> ($0 * 8)) }

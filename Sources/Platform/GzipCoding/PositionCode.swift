@@ -3,19 +3,19 @@
 /// Compresses an update with one position as one block of DEFLATE (RFC 1951) with a Huffman code that was made in
 /// advance: zlib makes one for each body, which takes four times as long and is five bytes larger.
 ///
-/// The code is that for which header and bodies of recorded drives are the smallest together; one that fits the bodies
-/// better takes more bytes to describe. Other bodies are left to zlib: longer ones, and those with a character that has
-/// no code.
+/// The code is the one for which the header and the bodies of recorded drives are smallest together; a code that fits
+/// the bodies better takes more bytes to describe. Other bodies are left to zlib: longer ones, and those with a
+/// character that has no code.
 struct PositionCode: Sendable {
-  /// Bits of the block, the first one lowest.
+  /// The bits of a code, the first one lowest.
   fileprivate struct Code {
     var bits: UInt16 = 0
     /// 0: there is no code.
     var count: UInt8 = 0
-    /// Of a match: the number of bytes that it repeats.
+    /// For a match: the number of bytes that it repeats; otherwise 0.
     var length: UInt8 = 0
 
-    /// Followed by the extra bits of a length or a distance.
+    /// This code, followed by the extra bits of a length or a distance.
     func followed(by extra: Int, count extraCount: Int) -> Code {
       Code(bits: bits | UInt16(extra) << UInt16(count), count: count + UInt8(extraCount))
     }
@@ -30,7 +30,8 @@ struct PositionCode: Sendable {
     0xD1, 0xA2, 0x0C, 0x22, 0xFE, 0x1D, 0x09, 0x61, 0xB0, 0xDD, 0x5D, 0xAE,
   ]
   private static let headerEnd = Code(bits: 1, count: 2)
-  /// Bits of the code of each byte, of the end of the block (256), and of the lengths of matches (from 257).
+  /// The number of bits of the code of each byte, of the end of the block (256), and of the lengths of matches (from
+  /// 257).
   private static let symbolLengths: [Int] = {
     var lengths = [Int](repeating: 0, count: 257 + lengthRanges.count)
     for (count, text) in [(3, "\""), (5, "0123456789:"), (6, ",-.ALTZacdeghilmnoprstuy{}")] {
@@ -39,19 +40,19 @@ struct PositionCode: Sendable {
     for symbol in [256, 257, 258, 261, 262, 264, 265, 269] { lengths[symbol] = 6 }
     return lengths
   }()
-  /// The same of the distances of matches.
+  /// The same for the distances of matches.
   private static let distanceLengths = [0, 0, 0, 0, 0, 0, 3, 3, 3, 0, 3, 3, 3, 3, 3]
-  /// The shortest length of each symbol from 257, and the number of its extra bits.
+  /// The shortest length of each symbol from 257 on, and the number of its extra bits.
   private static let lengthRanges = [
     (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0), (10, 0), (11, 1), (13, 1), (15, 1), (17, 1), (19, 2),
   ]
 
-  /// By byte, and of the end of the block.
+  /// The codes of the bytes, by byte, and the code of the end of the block.
   private let literals: [Code]
   private let end: Code
-  /// By length: of a match that is as long, or as much of it as a code allows.
+  /// The codes of matches, by length: of that length, or of as much of it as one code allows.
   private let matches: [Code]
-  /// By distance.
+  /// The codes of the distances, by distance.
   private let distances: [Code]
 
   init() {
@@ -77,9 +78,9 @@ struct PositionCode: Sendable {
     self.distances = distances
   }
 
-  /// The compressed body between what precedes and what follows it.
+  /// The compressed body, between `prefix` and `suffix`.
   ///
-  /// - Returns: nil if the body is no update with one position.
+  /// - Returns: nil if the body is not an update with one position.
   func encode(_ body: [UInt8], after prefix: [UInt8], before suffix: @autoclosure () -> [UInt8]) -> [UInt8]? {
     guard body.count <= PositionCode.maximumSize else { return nil }
     let start = prefix.count + PositionCode.header.count
@@ -91,7 +92,7 @@ struct PositionCode: Sendable {
     return output + suffix()
   }
 
-  /// - Returns: the number of bytes written; nil if one has no code.
+  /// - Returns: the number of bytes written; nil if a byte has no code.
   private func encode(_ body: Span<UInt8>, into output: inout [UInt8], at start: Int) -> Int? {
     var output = output.mutableSpan
     var bits = BitWriter(next: start)
@@ -108,7 +109,7 @@ struct PositionCode: Sendable {
         index &+= found.length
         found = match(&finder, in: body, at: index)
       } else {
-        // A match that begins with the next byte, and is longer, is better.
+        // A match that begins at the next byte is better, if it is longer.
         let literal = literals[Int(body[index])]
         guard literal.count > 0 else { return nil }
         bits.append(literal, to: &output)
@@ -141,7 +142,7 @@ struct PositionCode: Sendable {
     for count in 1...15 {
       next <<= 1
       for symbol in lengths.indices where lengths[symbol] == count {
-        // The highest bit of a code is the first.
+        // The highest bit of a code is the first one.
         for bit in 0..<count where next >> bit & 1 == 1 { codes[symbol].bits |= 1 << UInt16(count - 1 - bit) }
         codes[symbol].count = UInt8(count)
         next += 1
@@ -156,9 +157,9 @@ private struct RepeatFinder {
   /// Positions by a hash of the three bytes there.
   private var latest = InlineArray<1024, Int16>(repeating: -1)
 
-  /// Stores this position.
+  /// Stores this index.
   ///
-  /// - Returns: the last one with the same hash.
+  /// - Returns: the last index with the same hash.
   mutating func note(_ index: Int, in body: Span<UInt8>) -> Int? {
     guard index &+ 3 <= body.count else { return nil }
     let bytes = UInt32(body[index]) | UInt32(body[index &+ 1]) << 8 | UInt32(body[index &+ 2]) << 16
@@ -189,7 +190,7 @@ private struct BitWriter {
     }
   }
 
-  /// Writes the rest.
+  /// Writes the remaining bits.
   mutating func finish(in bytes: inout MutableSpan<UInt8>) {
     guard count > 0 else { return }
     bytes[next] = UInt8(truncatingIfNeeded: bits)

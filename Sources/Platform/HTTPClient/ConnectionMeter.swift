@@ -8,12 +8,12 @@ import Glibc
 /// Eyeballs. It costs a system call per closed connection, and one per open connection for each reading.
 @safe package final class ConnectionMeter {
   private var meter = TCPMeter()
-  /// The sockets of IPv6.
+  /// The sockets that use IPv6.
   private var ipv6: Set<Int32> = []
 
   package init() {}
 
-  /// The traffic until now. Segments after a close (FIN and acknowledgements) are not counted, and nothing is counted
+  /// The traffic so far. Segments after a close (FIN and acknowledgements) are not counted, and nothing is counted
   /// if the kernel does not have these counters (before 4.19).
   package var traffic: TCPTraffic {
     for descriptor in meter.open { if let counted = counters(of: descriptor) { meter.read(descriptor, counted) } }

@@ -4,7 +4,7 @@ import HTTPMessages
 import Timekeeping
 
 extension EasyHandle {
-  /// Sets the connection's options, independent of the protocol above.
+  /// Sets the connection's options, which do not depend on the protocol above it.
   ///
   /// - Parameter meter: counts the connection, and must outlive it.
   func setConnection(_ settings: HTTPClientConfiguration, meter: ConnectionMeter) throws(CurlRefusal) {
@@ -23,7 +23,7 @@ extension EasyHandle {
     if let caFile = settings.caFile {
       try set(CURLOPT_CAINFO, caFile)
       try set(CURLOPT_CAPATH, nil)
-      // libcurl would use what it read once for a day, also after a reload.
+      // Otherwise libcurl would use what it once read for a day, even after a reload.
       try set(CURLOPT_CA_CACHE_TIMEOUT, 0)
     } else if IssuerDirectory.isComplete {
       try set(CURLOPT_CAINFO, nil)
@@ -34,13 +34,13 @@ extension EasyHandle {
     try set(CURLOPT_TCP_KEEPALIVE, 1)
     try set(CURLOPT_TCP_KEEPIDLE, idle)
     try set(CURLOPT_TCP_KEEPINTVL, max(idle / 3, 1))
-    // The callback needs one number, which is passed instead of a pointer.
+    // The callback needs only one number, which is passed instead of a pointer.
     let timeout = UInt(UInt32(clamping: settings.unacknowledgedTimeout.nanoseconds / 1_000_000))
     try unsafe set(CURLOPT_SOCKOPTDATA, pointer: UnsafeRawPointer(bitPattern: timeout))
     try check(
       CURLOPT_SOCKOPTFUNCTION,
       unsafe fleet_easy_set_socket_callback(raw) { timeout, socket, _ in
-        // Not supported by old kernels: the request's own deadline still applies.
+        // Old kernels do not support this: the request's own deadline still applies.
         _ = fleet_socket_set_user_timeout(socket, UInt32(truncatingIfNeeded: UInt(bitPattern: timeout)))
         return CURL_SOCKOPT_OK
       })

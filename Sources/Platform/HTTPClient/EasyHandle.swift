@@ -42,7 +42,7 @@ import CCurl
     }
   }
 
-  /// Sets a pointer option; the caller keeps its ownership.
+  /// Sets a pointer option; the caller keeps ownership of the pointer.
   func set(_ option: CURLoption, pointer: UnsafeRawPointer?) throws(CurlRefusal) {
     try check(option, unsafe fleet_easy_set_pointer(raw, option, pointer))
   }
@@ -51,13 +51,13 @@ import CCurl
     guard code == CURLE_OK else { throw CurlRefusal(option: option, code: code) }
   }
 
-  /// An integer about the last transfer; 0 if unavailable.
+  /// An integer that libcurl reports about the last transfer; 0 if unavailable.
   func number(_ info: CURLINFO) -> Int {
     var value = 0
     return unsafe fleet_easy_get_long(raw, info, &value) == CURLE_OK ? value : 0
   }
 
-  /// A 64-bit integer about the last transfer, never negative.
+  /// A 64-bit integer that libcurl reports about the last transfer, never negative.
   func largeNumber(_ info: CURLINFO) -> UInt64 {
     var value: Int64 = 0
     return unsafe fleet_easy_get_offset(raw, info, &value) == CURLE_OK ? UInt64(max(value, 0)) : 0

@@ -57,8 +57,8 @@ nonisolated enum FailureTable {
     }
   }
 
-  /// The kind for OpenSSL's verification error (X509_STORE_CTX_get_error(3)). A wrong host has no number here: libcurl
-  /// compares names itself.
+  /// The kind for OpenSSL's verification error (X509_STORE_CTX_get_error(3)). A wrong host name has no number here,
+  /// because libcurl compares names itself.
   private static func certificateKind(_ verifyResult: Int) -> TransportFailure.Kind {
     switch Int32(truncatingIfNeeded: verifyResult) {
     case X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CRL_NOT_YET_VALID: .certificateNotYetValid
@@ -74,13 +74,13 @@ nonisolated enum FailureTable {
 
   private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
-  /// Whether a TLS alert is about the certificate of this client. With TLS 1.3 it comes after the handshake, instead of
-  /// the response.
+  /// Whether a TLS alert is about the certificate of this client. With TLS 1.3 the alert comes after the handshake, in
+  /// place of the response.
   static func isAboutOwnCertificate(_ message: String) -> Bool {
     [" alert certificate", " alert bad certificate", " alert unknown ca"].contains { message.contains(text: $0) }
   }
 
-  /// libcurl's text without the time that it took, as in ` after 3 ms`: equal failures have equal texts.
+  /// libcurl's text without the time that it took, as in ` after 3 ms`: so that equal failures have equal texts.
   private static func withoutDuration(_ text: String) -> String {
     guard let (before, after) = text.parts(around: " after ") else { return text }
     let rest = after.drop { $0.isASCII && $0.isNumber }
@@ -90,14 +90,14 @@ nonisolated enum FailureTable {
     return String(before + end)
   }
 
-  /// One line for the journal: the endpoint and the library's text. Text from a server is sanitized and truncated; it
-  /// never contains the path or the query of the URL.
+  /// One line for the journal: the endpoint and the library's text. Text from a server is sanitized and truncated; the
+  /// line never contains the path or the query of the URL.
   static func message(_ endpoint: WebAddress?, _ reason: String) -> String {
     let printable = reason.unicodeScalars.prefix(300).map { scalar in
       (0x20...0x7E).contains(scalar.value) ? Character(scalar) : "?"
     }
     var text = withoutDuration(String(printable))
-    // libcurl has found no certificate authorities: Debian has them in a package of their own.
+    // libcurl has found no certificate authorities; in Debian they are in a separate package.
     if text.hasSuffix(systemAuthorities) { text += "; install the package ca-certificates" }
     if isAboutOwnCertificate(text) {
       text += "; the server demands a client certificate, or rejects the one that it was given"

@@ -14,7 +14,8 @@ final class HTTP2Transport {
     let address: WebAddress
     let deadline: BootInstant
     let completion: Completion
-    /// Whether it must be sent on a connection that has carried no other; false once none could be opened.
+    /// Whether it must be sent on a connection that has carried no other request; false once such a connection could
+    /// not be opened.
     var needsNewConnection: Bool
 
     init(_ request: HTTPRequest, to address: WebAddress, deadline: BootInstant, _ completion: Completion) {
@@ -26,18 +27,18 @@ final class HTTP2Transport {
     }
   }
 
-  /// A connection, from the beginning of its opening.
+  /// A connection, from the moment when its opening begins.
   private final class Channel {
-    /// Its target.
+    /// The server's address.
     let address: WebAddress
     var tls: TLSConnection?
-    /// Nil until it is open.
+    /// Nil until the connection is open.
     var connection: HTTP2Connection?
     /// The connection preface, sent with the first request.
     var preface: [UInt8] = []
-    /// It has carried a request.
+    /// Whether it has carried a request.
     var hasCarriedRequest = false
-    /// A request was cancelled, and there was no response since: unsent data of it must not arrive late.
+    /// Whether a request was cancelled, with no response since: the request's unsent data must not arrive late.
     var hasCancelled = false
 
     init(_ address: WebAddress) {
@@ -61,26 +62,26 @@ final class HTTP2Transport {
   private var timer: LoopTimer?
   /// When the timer fires; nil if disarmed.
   private var armedAt: BootInstant?
-  /// The connection in use, or the one that opens.
+  /// The connection in use, or the one that is being opened.
   private var channel: Channel?
-  /// The open connection that `channel` is to replace, while that opens.
+  /// The open connection that `channel` is to replace, while `channel` is being opened.
   private var former: Channel?
   /// The request in flight on `channel`, then the queued ones.
   private var current: QueuedRequest?
   private var waiting: [QueuedRequest] = []
   private var session: (origin: String, TLSSession)?
   private var isStale = false
-  /// A call of the owner is in progress.
+  /// Whether a call of the owner is in progress.
   private var isInCall = false
-  /// The origin of a server without HTTP/2.
+  /// The origin of a server that has no HTTP/2.
   private var http1Origin: String?
   private(set) var counters = TrafficCounters()
   /// Receives requests for HTTP/1.1.
   var onHTTP1: ((QueuedRequest) -> Void)?
-  /// Called with each response, before its own completion handler.
+  /// Called with each response, before the completion handler of its request.
   var onAnswered: (() -> Void)?
 
-  /// - Throws: no descriptors left for a timer.
+  /// - Throws: if no descriptors are left for a timer.
   init(
     loop: EventLoop, configuration: HTTPClientConfiguration, meter: ConnectionMeter
   ) throws(HTTPClientError) {
@@ -109,7 +110,7 @@ final class HTTP2Transport {
     isInCall = false
   }
 
-  /// Opens the connection in advance, if there is none.
+  /// Opens the connection in advance, if there is no connection.
   func connect(to address: WebAddress, certificateTime: Timestamp?) {
     guard channel == nil, waiting.isEmpty else { return }
     open(to: address, certificateTime: certificateTime, deadline: nil)
@@ -130,7 +131,7 @@ final class HTTP2Transport {
     isInCall = false
   }
 
-  /// The next request uses a new connection; the current one may finish. Which protocols the server supports is
+  /// The next request uses a new connection; the current one may finish. The protocols that the server supports are
   /// negotiated again, because a proxy of the previous network may have answered in its place.
   func dropConnections() {
     http1Origin = nil
@@ -140,7 +141,7 @@ final class HTTP2Transport {
 
   // MARK: - The connection
 
-  /// Sends the next request if none is in flight and there is a connection.
+  /// Sends the next request if no request is in flight and there is a connection.
   private func start() {
     guard current == nil, let next = waiting.first else { return armTimer() }
     if let channel, isStale || !channel.address.hasOrigin(of: next.address) { closeAll() }
@@ -205,7 +206,7 @@ final class HTTP2Transport {
     if channel == nil { failAll(failure) } else { start() }
   }
 
-  /// Closes the connection that opens. One that it was to replace stays in use.
+  /// Closes the connection that is being opened. A connection that it was to replace stays in use.
   private func stopOpening() {
     close(channel)
     channel = former
@@ -247,7 +248,7 @@ final class HTTP2Transport {
     for request in requests { finish(request, .failure(failure)) }
   }
 
-  /// - Parameter outcome: a failure's message does not name the server, which is added here.
+  /// - Parameter outcome: the message of a failure does not name the server; its name is added here.
   private func finish(_ request: QueuedRequest, _ outcome: HTTPOutcome) {
     var outcome = outcome
     if case .failure(var failure) = outcome {
@@ -308,7 +309,8 @@ final class HTTP2Transport {
       former = nil
       return
     }
-    // The next request opens another: until then a server might close it for being idle.
+    // The next request opens a new connection. This is not done now, because a server might close an idle connection
+    // before that.
     self.channel = nil
   }
 
@@ -329,7 +331,7 @@ final class HTTP2Transport {
   // MARK: - Time
 
   private func armTimer() {
-    // An idle connection has no deadline, so a connection that the next request will replace has none either.
+    // An idle connection has no deadline; neither does one that the next request will replace.
     var deadline = channel?.connection?.nextDeadline
     for request in waiting { deadline = min(deadline ?? request.deadline, request.deadline) }
     guard deadline != armedAt else { return }

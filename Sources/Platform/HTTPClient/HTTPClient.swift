@@ -7,21 +7,21 @@ package import Timekeeping
 import SystemCalls
 import URLReader
 
-/// Sends requests on the event loop, over TLS 1.2 or later on one persistent connection: with its own HTTP/2 over a
-/// connection that libcurl opens, or with libcurl's HTTP if the settings or the server require it. No redirects, no
-/// cookies, no compressed responses. When it is released, requests in flight are cancelled without calling their
-/// completion handlers.
+/// Sends requests on the event loop, over TLS 1.2 or later on one persistent connection: with this module's own HTTP/2
+/// over a connection that libcurl opens, or with libcurl's HTTP if the settings or the server require it. It supports
+/// no redirects, no cookies and no compressed responses. When the client is released, requests in flight are cancelled
+/// without calling their completion handlers.
 @safe package final class HTTPClient {
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
   private let meter: ConnectionMeter
   private let encoder = GzipEncoder()
   private var driver: TransferDriver?
-  /// `driver` has carried a request since it was made.
+  /// Whether `driver` has carried a request since it was made.
   private var hasCarriedRequest = false
   private var active: [Transfer] = []
   private var idle: [Transfer] = []
-  /// Connections must be closed once they are idle.
+  /// Whether connections must be closed once they are idle.
   private var isStale = false
 
   /// Nil if the settings or a proxy do not allow HTTP/2.
@@ -35,8 +35,8 @@ import URLReader
   /// The protocol of the last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
   package private(set) var version: String?
 
-  /// - Parameter meter: counts its connections.
-  /// - Throws: libcurl on this machine lacks a required feature, or there is no memory.
+  /// - Parameter meter: counts the client's connections.
+  /// - Throws: if libcurl on this machine lacks a required feature, or there is no memory.
   package init(
     loop: EventLoop, configuration: HTTPClientConfiguration, meter: ConnectionMeter = ConnectionMeter()
   ) throws(HTTPClientError) {
@@ -45,7 +45,7 @@ import URLReader
     self.configuration = configuration
     self.meter = meter
     driver = try makeDriver()
-    // Created here, so that an option that libcurl rejects is detected now and not by the first request.
+    // Created here, so that an option that libcurl rejects is detected now and not with the first request.
     idle.append(try Transfer(configuration, meter))
     // A proxy that is reached by TLS would be offered HTTP/2 too.
     guard configuration.transport == .auto, configuration.proxy?.lowercased().hasPrefix("https:") != true else {
@@ -61,7 +61,7 @@ import URLReader
     for transfer in active { unsafe transfer.driver?.remove(transfer.handle) }
   }
 
-  /// libcurl's global initialization, once per process. Not thread-safe, but there are no other threads.
+  /// libcurl's global initialization, once per process. It is not thread-safe, but there are no other threads yet.
   private static let isStarted = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   private func makeDriver() throws(HTTPClientError) -> TransferDriver {
@@ -74,7 +74,7 @@ import URLReader
   ///
   /// - Parameter completion: called once, in a later iteration of the loop, unless the exchange is cancelled or the
   ///   client released.
-  /// - Returns: the exchange, for cancelling it; it need not be retained.
+  /// - Returns: the exchange, for cancelling it; it does not need to be retained.
   @discardableResult
   package func send(_ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) -> HTTPExchange {
     let request = request.encoded { encoder.encode($0) }
@@ -92,9 +92,9 @@ import URLReader
   }
 
   /// Opens the connection for a later request to this URL in advance, if it will use HTTP/2. Failures are not reported:
-  /// the request will try again.
+  /// the later request will try again.
   ///
-  /// - Parameter certificateTime: as in a request.
+  /// - Parameter certificateTime: as in `HTTPRequest`.
   package func connect(to url: String, certificateTime: Timestamp?) {
     guard let http2, let address = address(of: url), http2.serves(address) else { return }
     http2.connect(to: address, certificateTime: certificateTime)
@@ -130,7 +130,7 @@ import URLReader
       transfer.completion = completion
       transfer.certificateTime = request.certificateTime
       transfer.endsAt = loop.now.boot + request.deadline
-      // Without memory for another, the request uses the connection that there is.
+      // If there is no memory for another driver, the request uses the existing connection.
       let other = request.usesNewConnection && hasCarriedRequest && active.isEmpty ? try? makeDriver() : nil
       transfer.driver = other ?? driver
       active.append(transfer)
@@ -156,7 +156,7 @@ import URLReader
 
   private func cancel(_ completion: Completion) {
     http2?.cancel(completion)
-    // A transfer is reused: it belongs to this exchange only while it has this completion handler.
+    // A transfer is reused: it belongs to this exchange only as long as it has this completion handler.
     guard let index = active.firstIndex(where: { $0.completion === completion }) else { return }
     let transfer = active[index]
     active.remove(at: index)
@@ -169,7 +169,7 @@ import URLReader
     guard let index = active.firstIndex(where: { unsafe $0.handle == handle }) else { return }
     let transfer = active[index]
     if transfer.driver !== driver {
-      // It was to replace the connection, which stays in use if there was no new one.
+      // The transfer was to replace the connection, which stays in use if no new one was established.
       if transfer.isSent { driver = transfer.driver } else if resend(transfer) { return }
     }
     active.remove(at: index)
@@ -216,14 +216,14 @@ import URLReader
     if idle.count < 2 { idle.append(transfer) }
   }
 
-  /// The next request uses a new connection; current ones may finish.
+  /// The next request uses a new connection; current requests may finish.
   package func dropConnections() {
     isStale = true
     http2?.dropConnections()
     dropStaleConnections()
   }
 
-  /// Replaces the multi handle, which owns the connections. Current ones may finish.
+  /// Replaces the multi handle, which owns the connections. Current requests may finish.
   private func dropStaleConnections() {
     guard isStale, active.isEmpty else { return }
     do {
@@ -231,7 +231,7 @@ import URLReader
       hasCarriedRequest = false
       isStale = false
     } catch {
-      // No memory: keep using the old one, and try again when the next request ends.
+      // There is no memory: keep using the old handle, and try again when the next request ends.
       isStale = true
     }
   }

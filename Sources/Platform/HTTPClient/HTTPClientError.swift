@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import SystemCalls
 
-/// A client could not be created.
+/// The error when a client cannot be created.
 package typealias HTTPClientError = PlatformError<HTTPClientErrorCode>
 
 /// What is missing for a client.

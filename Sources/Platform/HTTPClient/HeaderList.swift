@@ -3,7 +3,7 @@ import CCurl
 import Glibc
 import HTTPMessages
 
-/// The headers of one request as a curl_slist. It contains secrets in the clear, and overwrites them when cleared.
+/// The headers of one request as a curl_slist. It contains secrets in plain text, and overwrites them when cleared.
 @safe nonisolated struct HeaderList: ~Copyable {
   private(set) var first: UnsafeMutablePointer<curl_slist>?
 

@@ -10,14 +10,14 @@ import Glibc
 nonisolated enum IssuerDirectory {
   /// Whether libcurl's default directory has hash links, so that the bundle is not needed. Checked once per process.
   static let isComplete: Bool = {
-    // The first version of the struct with the directory.
+    // CURLVERSION_EIGHTH is the first version of the struct that contains the directory.
     guard let version = unsafe curl_version_info(CURLVERSION_EIGHTH), let path = unsafe version.pointee.capath else {
       return false
     }
     return unsafe hasHashLinks(String(cString: path))
   }()
 
-  /// Whether a directory has a name such as `5ad8a5d6.0`; false if it cannot be read.
+  /// Whether a directory contains a name such as `5ad8a5d6.0`; false if it cannot be read.
   static func hasHashLinks(_ path: String) -> Bool {
     guard let directory = unsafe opendir(path) else { return false }
     defer { unsafe closedir(directory) }

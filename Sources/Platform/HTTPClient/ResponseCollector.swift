@@ -25,10 +25,10 @@ struct ResponseCollector {
     self.maximumSize = maximumSize
   }
 
-  /// Processes a received header line. A status line begins a new response: the previous one was an interim one (100
-  /// Continue). Trailers are discarded.
+  /// Processes a received header line. A status line begins a new response: the previous response was an interim one
+  /// (100 Continue). Trailers are discarded.
   ///
-  /// - Returns: false if there are too many: then the transfer must be aborted.
+  /// - Returns: false if there are too many lines; the transfer must then be aborted.
   mutating func addHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
     let bytes = line.count
     guard bytes <= ResponseCollector.maximumLineBytes - lineBytes else {
@@ -62,7 +62,7 @@ struct ResponseCollector {
     unsafe headers.append((String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self)))
   }
 
-  /// Processes a part of the body; false if it is too large: then the transfer must be aborted.
+  /// Processes a part of the body; false if the body is too large; the transfer must then be aborted.
   mutating func addBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count <= maximumSize - body.count else {
       isTooLarge = true

@@ -5,24 +5,26 @@ import HTTPMessages
 import SystemCalls
 import Timekeeping
 
-/// A TLS connection that libcurl opens, for a protocol of this program. libcurl handles name resolution, Happy
-/// Eyeballs, the proxy and certificate verification as for its own requests (`EasyHandle.setConnection`).
+/// A TLS connection that libcurl opens, for a protocol that this module implements itself. libcurl handles name
+/// resolution, Happy Eyeballs, the proxy and certificate verification as for its own requests
+/// (`EasyHandle.setConnection`).
 ///
 /// Releasing it closes the connection.
 @safe final class TLSConnection {
-  /// Each event is reported in an iteration of its own.
+  /// Each event is reported in a separate iteration of the loop.
   enum Event {
-    /// It is established. `hasHTTP2`: the server selected it.
+    /// The connection is established. `hasHTTP2`: the server selected HTTP/2.
     case connected(hasHTTP2: Bool)
     case bytes([UInt8])
-    /// It failed or was closed; there are no more events. The message does not name the server, and is not sanitized.
+    /// The connection failed or was closed; there are no more events. The message does not name the server, and is not
+    /// sanitized.
     case ended(TransportFailure)
   }
 
   /// The read size; a TLS record is not larger.
   private static let readSize = 16_384
-  /// What is read in one iteration of the loop: far more than a response, and far less than what delays a receiver's
-  /// sentences.
+  /// The maximum that is read in one iteration of the loop: far more than a response, and far too little to delay a
+  /// receiver's sentences.
   private static let readLimit = 65_536
   private static let readTime = Duration.milliseconds(10)
   private static let ownerSlot = fleet_tls_owner_slot()
@@ -45,9 +47,9 @@ import Timekeeping
   ///
   /// - Parameters:
   ///   - timeout: for name resolution, TCP and TLS together.
-  ///   - certificateTime: the time at which to verify certificates, if not by the machine's clock.
+  ///   - certificateTime: the time at which to verify certificates; nil: by the machine's clock.
   ///   - previousSession: the session of an earlier connection to the same server.
-  /// - Throws: no memory, or libcurl lacks an option.
+  /// - Throws: if there is no memory, or libcurl lacks an option.
   init(
     loop: EventLoop, settings: HTTPClientConfiguration, meter: ConnectionMeter, to endpoint: WebAddress,
     timeout: Duration,
@@ -88,11 +90,11 @@ import Timekeeping
     unsafe driver?.remove(easy.raw)
   }
 
-  /// Whether TCP is established, or the proxy's tunnel, and TLS is not yet.
+  /// Whether TCP, or the proxy's tunnel, is established, and TLS is not yet.
   var isInHandshake: Bool { unsafe tls != nil && !isConnected }
 
-  /// For the next connection to the same server. Nil if there is none, or the server has rejected the earlier one: then
-  /// the next connection does a full handshake, with all key shares (`TLSSession.resume`).
+  /// The session for the next connection to the same server. Nil if there is none, or if the server has rejected the
+  /// earlier one: the next connection then does a full handshake, with all key shares (`TLSSession.resume`).
   var session: TLSSession? {
     guard isConnected, let tls = unsafe tls else { return previousSession }
     if previousSession != nil, unsafe SSL_session_reused(tls) == 0 { return nil }
@@ -112,7 +114,7 @@ import Timekeeping
         if let time = connection.certificateTime { unsafe fleet_tls_set_time(tls, time.milliseconds / 1000) }
         unsafe fleet_tls_set_modes(tls)
         unsafe connection.driver?.floodGuard.watch(tls)
-        // After the handshake libcurl does not return OpenSSL's connection any more, so it is recorded during it.
+        // libcurl no longer returns OpenSSL's connection after the handshake, so it is recorded during the handshake.
         let isWatched = unsafe fleet_tls_set_owner(tls, TLSConnection.ownerSlot, owner) { tls, _, _ in
           guard let tls = unsafe tls else { return }
           unsafe TLSConnection.at(fleet_tls_owner(tls, TLSConnection.ownerSlot))?.begin(tls)
@@ -125,14 +127,14 @@ import Timekeeping
     unsafe context.map { unsafe Unmanaged<TLSConnection>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// A handshake has begun: another one if libcurl tries another address.
+  /// A handshake has begun; a further one begins if libcurl tries another address.
   private func begin(_ tls: OpaquePointer) {
     guard unsafe self.tls != tls else { return }
     unsafe self.tls = tls
     unsafe previousSession?.resume(in: tls)
   }
 
-  /// The server, or a proxy, keeps libcurl busy.
+  /// The server, or a proxy, keeps libcurl busy without end.
   private func giveUp() {
     guard handler != nil, !isConnected else { return }
     end(TransportFailure(.malformed, "what the server sends takes too long to read"))
@@ -189,7 +191,7 @@ import Timekeeping
       if code == CURLE_OK {
         unsent.removeFirst(min(count, unsent.count))
       } else if code == CURLE_AGAIN {
-        // A server that does not read is left to the request's deadline; at most one body is buffered.
+        // A server that does not read is handled by the request's deadline; at most one body is buffered.
         break
       } else {
         // The server's last data and its close may still be readable.
@@ -215,7 +217,7 @@ import Timekeeping
       if code == CURLE_AGAIN { return }
       guard code == CURLE_OK, count > 0 else { return end(failure(code)) }
       report(.bytes(Array(buffer.prefix(count))))
-      // The loop reports further data, except what OpenSSL has already read.
+      // The loop reports further data, except data that OpenSSL has already read.
       guard let tls = unsafe tls, unsafe SSL_has_pending(tls) == 1 else { return }
       left -= count
       if left <= 0 || loop.now.boot >= deadline { return loop.defer { [weak self] in self?.read() } }
@@ -234,12 +236,12 @@ import Timekeeping
     handler?(.ended(failure))
   }
 
-  /// In an iteration of its own, because the caller is in the middle of sending.
+  /// Ends the connection in a separate iteration of the loop, because the caller is in the middle of sending.
   private func endLater(_ failure: TransportFailure) {
     loop.defer { [weak self] in self?.end(failure) }
   }
 
-  /// Closes the connection; nothing is reported any more.
+  /// Closes the connection; nothing more is reported.
   ///
   /// - Parameter discardsUnsent: whether data that the server has not received is discarded. Otherwise the kernel keeps
   ///   sending it until its timeout.

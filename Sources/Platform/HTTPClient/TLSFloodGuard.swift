@@ -5,12 +5,12 @@ import HTTPMessages
 import Timekeeping
 
 /// Ends a TLS connection whose peer sends records without data (KeyUpdate, NewSessionTicket, HelloRequest) beyond a
-/// `FloodLimit`. OpenSSL processes those inside one call for as long as they arrive, and neither libcurl nor the loop
-/// could interrupt that.
+/// `FloodLimit`. OpenSSL processes such records in one call for as long as they arrive, and neither libcurl nor the
+/// loop could interrupt that.
 ///
-/// One for the connections of a `TransferDriver`, which outlives them.
+/// There is one for the connections of a `TransferDriver`, and it outlives them.
 @safe final class TLSFloodGuard {
-  /// For a failure.
+  /// The message of the failure.
   static let message = "the server floods the connection with TLS messages"
 
   private let loop: EventLoop
@@ -29,7 +29,7 @@ import Timekeeping
     let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe fleet_tls_set_message_callback(context, owner) { isWrite, _, type, bytes, count, tls, owner in
       guard isWrite == 0, let owner = unsafe owner, let tls = unsafe tls else { return }
-      // A record is reported by its header and, from TLS 1.3 on, by the type of what was encrypted in it.
+      // A record is reported by its header and, from TLS 1.3 on, by the type of its encrypted content.
       let isRecord = type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE
       if isRecord, count > 0, unsafe bytes?.load(as: UInt8.self) == UInt8(SSL3_RT_APPLICATION_DATA) { return }
       unsafe Unmanaged<TLSFloodGuard>.fromOpaque(owner).takeUnretainedValue().count(tls)
@@ -39,7 +39,7 @@ import Timekeeping
   private func count(_ tls: OpaquePointer) {
     guard !limit.allows(at: loop.now.boot) else { return }
     hasStopped = true
-    // As if the peer had said that it sends no more: OpenSSL then reads no further.
+    // As if the peer had announced that it will send no more: OpenSSL then reads no further.
     unsafe SSL_set_shutdown(tls, SSL_RECEIVED_SHUTDOWN)
   }
 }

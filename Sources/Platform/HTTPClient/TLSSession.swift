@@ -18,8 +18,8 @@ import CCurl
   isolated deinit { unsafe SSL_SESSION_free(raw) }
 
   /// Resumes the session in a connection before its handshake; falls back to a full handshake. The new keys also depend
-  /// on this session's secret, and so are as safe as those of the original connection, without another key share of
-  /// that size.
+  /// on this session's secret, so they are as safe as those of the original connection, without another key share of
+  /// the same size.
   func resume(in connection: OpaquePointer) {
     guard unsafe SSL_set_session(connection, raw) == 1 else { return }
     unsafe fleet_tls_set_resumed_groups(connection)

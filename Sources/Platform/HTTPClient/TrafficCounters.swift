@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counters of a client since it was created. Bytes are those of HTTP, without TLS and TCP: HTTP/2 frames, and for
-/// libcurl the equivalent in HTTP/1.1.
+/// Counters of a client since it was created. The bytes are those of HTTP, without TLS and TCP: HTTP/2 frames, or, with
+/// libcurl's HTTP, the equivalent in HTTP/1.1.
 package nonisolated struct TrafficCounters: Equatable, Sendable {
-  /// Requests that ended, without cancelled ones.
+  /// Requests that ended, except cancelled ones.
   package var requests: UInt64 = 0
-  /// Opened connections.
+  /// Connections that were opened.
   package var connections: UInt64 = 0
   /// Request lines, headers and bodies.
   package var bytesSent: UInt64 = 0

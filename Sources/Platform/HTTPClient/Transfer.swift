@@ -15,15 +15,15 @@ import SystemCalls
   private var endpoint: WebAddress?
   private let settings: HTTPClientConfiguration
 
-  /// Of the request's body, in bytes.
+  /// Size of the request's body in bytes.
   private var bodySize = 0
-  /// The request has been sent: there is a connection.
+  /// Whether the request has been sent, and so there is a connection.
   private(set) var isSent = false
   /// Whether TCP is established for this request, and TLS has begun.
   private var hasBegunTLS = false
-  /// What runs it; nil while it is not used.
+  /// The driver that runs the transfer; nil while it is not used.
   var driver: TransferDriver?
-  /// When the request fails.
+  /// When the request times out.
   var endsAt = BootInstant.boot
 
   // The current values of libcurl's options.
@@ -33,10 +33,10 @@ import SystemCalls
 
   /// The completion handler.
   var completion: Completion?
-  /// The time at which a new connection verifies certificates; nil: the system clock.
+  /// The time at which a new connection verifies certificates; nil: by the system's clock.
   var certificateTime: Timestamp?
 
-  /// - Throws: no memory, or libcurl lacks an option.
+  /// - Throws: if there is no memory, or libcurl lacks an option.
   init(_ settings: HTTPClientConfiguration, _ meter: ConnectionMeter) throws(HTTPClientError) {
     guard let easy = EasyHandle() else { throw HTTPClientError(.unavailable, "libcurl has no memory for a handle") }
     self.easy = easy
@@ -141,7 +141,7 @@ import SystemCalls
   }
 
   private func setTarget(_ request: HTTPRequest) throws(CurlRefusal) {
-    // Requests are usually alike, and libcurl keeps its options: only set what differs.
+    // Requests are usually alike, and libcurl keeps its options: only options that differ are set.
     if url == nil {
       try easy.set(CURLOPT_URL, request.url)
       url = request.url
@@ -174,7 +174,7 @@ import SystemCalls
     }
   }
 
-  /// Sets another deadline for the request that was prepared, which no connection has carried yet.
+  /// Sets a different deadline for a prepared request that no connection has carried yet.
   func limit(to time: Duration) throws(CurlRefusal) {
     deadline = nil
     let whole = Int(max(time.nanoseconds / 1_000_000, 1))
@@ -201,15 +201,15 @@ import SystemCalls
       }
       return .response(response.response(status: status))
     }
-    // libcurl's error for a status or header line that exceeds its buffer.
+    // CURLE_OUT_OF_MEMORY is libcurl's error for a status or header line that exceeds its buffer.
     if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED || code == CURLE_OUT_OF_MEMORY {
       return .failure(
         TransportFailure(
           .tooLarge, FailureTable.message(endpoint, "the response is longer than the request allows"),
           isConnectionOpen: leavesConnectionOpen(code)))
     }
-    // libcurl was about to repeat it: the reused connection was closed without any data, or the server refused the
-    // stream. libcurl does not say which, so the server may have received the request.
+    // libcurl was about to repeat the request: the reused connection was closed without any data, or the server refused
+    // the stream. libcurl does not say which, so the server may have received the request.
     if code == CURLE_ABORTED_BY_CALLBACK {
       return .failure(
         TransportFailure(
@@ -230,7 +230,7 @@ import SystemCalls
         isConnectionOpen: leavesConnectionOpen(code)))
   }
 
-  /// Whether libcurl keeps the connection after this failure: over its HTTP/2 a stream can fail alone.
+  /// Whether libcurl keeps the connection after this failure: with its HTTP/2, a single stream can fail.
   private func leavesConnectionOpen(_ code: CURLcode) -> Bool {
     [CURLE_HTTP2_STREAM, CURLE_WRITE_ERROR, CURLE_FILESIZE_EXCEEDED].contains(code)
       && easy.number(CURLINFO_ACTIVESOCKET) >= 0

@@ -5,23 +5,23 @@ import Glibc
 import Timekeeping
 import SystemCalls
 
-/// Runs a libcurl multi handle on the event loop: libcurl requests sockets and timeouts, the loop reports them. It owns
-/// the open connections.
+/// Runs a libcurl multi handle on the event loop: libcurl asks for sockets and timeouts to be watched, and the loop
+/// reports their events. It owns the open connections.
 @safe final class TransferDriver {
   private let multi: UnsafeMutableRawPointer
   private let loop: EventLoop
   private var timer: LoopTimer?
-  /// One or two, rarely more.
+  /// There are one or two, rarely more.
   private var sources: [(socket: Int32, source: EventSource<IOEvents>)] = []
   private var onEnd: ((UnsafeMutableRawPointer, CURLcode) -> Void)?
-  /// libcurl wants to be called again at once.
+  /// Whether libcurl wants to be called again at once.
   private var isDue = false
-  /// Transfers whose end was not reported yet.
+  /// Transfers whose end has not been reported yet.
   private var pending: Int32 = 0
   /// Processor time that libcurl has used since a transfer began or ended.
   private var work = Duration.zero
   private var onWorkLimit: (() -> Void)?
-  /// Called when connections close, and so retained while there may be one.
+  /// Called when connections close, and so retained while there may be any.
   private let meter: ConnectionMeter
   /// Called while connections are read.
   let floodGuard: TLSFloodGuard
@@ -29,7 +29,7 @@ import SystemCalls
   /// A request takes some milliseconds of processor time, mostly for TLS. A server that keeps libcurl busy without a
   /// response must not use more than this.
   private static let maximumWork = Duration.seconds(1)
-  /// The part of this that it may use in one iteration of the loop.
+  /// The part of `maximumWork` that libcurl may use in one iteration of the loop.
   private static let maximumStep = Duration.milliseconds(10)
 
   /// - Parameters:
@@ -67,7 +67,7 @@ import SystemCalls
         return 0
       },
       fleet_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1),
-      // Idle connections: one to the server, one possibly to its proxy or an older address.
+      // Idle connections: one to the server, and possibly one to its proxy or an older address.
       fleet_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2),
     ]
     guard results.allSatisfy({ $0 == CURLM_OK }) else {
@@ -76,7 +76,7 @@ import SystemCalls
   }
 
   isolated deinit {
-    // No callbacks into an object that is being released.
+    // Callbacks must not be called with an object that is being released.
     _ = unsafe fleet_multi_set_socket_callback(multi, nil)
     _ = unsafe fleet_multi_set_timer_callback(multi, nil)
     timer?.close()
@@ -96,7 +96,8 @@ import SystemCalls
     guard result == CURLM_OK else { return result }
     pending += 1
     work = .zero
-    // The first step is done here, not in an iteration of its own: it writes the request if a connection is open.
+    // The first step is done here, not in a separate iteration of the loop: it writes the request if a connection is
+    // open.
     if step(CURL_SOCKET_TIMEOUT, 0) < pending {
       loop.defer { [weak self] in self?.reportEnded() }
     }
@@ -105,7 +106,7 @@ import SystemCalls
 
   /// Removes a transfer from libcurl, whether it has ended or not.
   func remove(_ handle: UnsafeMutableRawPointer) {
-    // Fails if the handle is not there, which is fine.
+    // This fails if the handle is not there, which does not matter.
     _ = unsafe curl_multi_remove_handle(multi, handle)
     pending -= 1
     work = .zero
@@ -127,7 +128,7 @@ import SystemCalls
     let before = TransferDriver.processorTime
     defer { work += TransferDriver.processorTime - before }
     _ = unsafe curl_multi_socket_action(multi, socket, events, &running)
-    // Bounded, so that other events are handled.
+    // Limited, so that other events are handled.
     for _ in 0..<16 where isDue && TransferDriver.processorTime - before < TransferDriver.maximumStep {
       isDue = false
       _ = unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
@@ -136,7 +137,7 @@ import SystemCalls
     return running
   }
 
-  /// Of this thread.
+  /// The processor time of this thread.
   private static var processorTime: Duration {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

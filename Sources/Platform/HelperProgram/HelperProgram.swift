@@ -5,7 +5,7 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Runs a program for its output, on the event loop: without a shell or a thread, inheriting only the environment.
+/// Runs a program on the event loop to read its output: without a shell or a thread. Only the environment is inherited.
 ///
 /// The program has its own process group; a supervising process waits for it. On a timeout or too much output the group
 /// gets SIGTERM, and SIGKILL two seconds later; a stopped supervisor is killed after four seconds. When the program has
@@ -14,7 +14,7 @@ import Timekeeping
   /// How a run ended.
   package enum Ending: Equatable, Sendable {
     case exited(Int32)
-    /// By a signal that this program did not send.
+    /// Ended by a signal that this process did not send.
     case killed(Int32)
     case timedOut
     case tooLarge
@@ -32,7 +32,7 @@ import Timekeeping
     package var errors: [UInt8]
   }
 
-  /// Bytes of standard error that are stored; the rest is read and discarded.
+  /// Bytes of standard error that are stored; any further bytes are read and discarded.
   package static let maximumErrorSize = 16_384
   /// Bytes of standard error that are read; a program that writes more is terminated.
   package static let maximumErrorsRead = 1 << 20
@@ -50,9 +50,9 @@ import Timekeeping
   private var timer: LoopTimer?
   private var output: OutputPipe?
   private var errors: OutputPipe?
-  /// Why this program terminated it.
+  /// Why this process terminated the program.
   private var endReason: Ending?
-  /// It was killed at once.
+  /// Whether the program was killed at once.
   private var isKilled = false
   /// Retains itself while the program runs, so that it is always reaped.
   private var running: HelperProgram?
@@ -61,8 +61,8 @@ import Timekeeping
   ///
   /// - Parameters:
   ///   - arguments: the absolute path of the program, and its arguments.
-  ///   - environment: added to this process's environment, which is inherited except for variables that concern this
-  ///     process alone.
+  ///   - environment: added to this process's environment, which is inherited except for variables that concern only
+  ///     this process.
   ///   - maximumOutputSize: bytes; a program that writes more is terminated.
   ///   - completion: called once, in a later iteration of the loop; never after `cancel`.
   package init(
@@ -81,7 +81,7 @@ import Timekeeping
   }
 
   isolated deinit {
-    // Only together with the loop: while the program runs, this object retains itself.
+    // This happens only together with the loop: while the program runs, this object retains itself.
     if processID > 0 { killAll() }
     close()
   }
@@ -89,7 +89,7 @@ import Timekeeping
   /// Kills the program at once, without calling the completion handler.
   package func cancel() {
     completion = nil
-    // Not yet reaped, so the process ID is valid. Its end is awaited on the loop.
+    // The supervisor is not reaped yet, so the process ID is valid. Its end is awaited on the loop.
     if processID > 0 { killAll() } else { close() }
   }
 
@@ -110,7 +110,7 @@ import Timekeeping
     do {
       child = try loop.addChild(processID) { [weak self] status in self?.ended(status) }
     } catch {
-      // Its end would not be reported, so it is awaited here.
+      // The supervisor's end would not be reported, so it is awaited here.
       reap()
       throw error
     }
@@ -162,7 +162,7 @@ import Timekeeping
     timer?.arm(at: loop.now.boot + HelperProgram.grace * 2)
   }
 
-  /// Sends a signal to the supervisor, also if the program has stopped it.
+  /// Sends a signal to the supervisor, even if the program has stopped it.
   private func signal(_ number: Int32) {
     _ = kill(processID, number)
     _ = kill(processID, SIGCONT)
@@ -175,12 +175,12 @@ import Timekeeping
     timer?.arm(at: loop.now.boot + HelperProgram.grace)
   }
 
-  /// The supervisor has killed the program's descendants, unless it was killed itself: then only the program's group is
-  /// killed.
+  /// The supervisor has killed the program's descendants, unless it was killed itself; in that case only the program's
+  /// group is killed.
   private func ended(_ status: ChildStatus) {
     if status == .killed(SIGKILL) { _ = kill(-groupID, SIGKILL) }
     processID = 0
-    // Its output is in the pipes, also if another process still has the write ends open.
+    // The program's output is in the pipes, even if another process still has the write ends open.
     output?.drain()
     errors?.drain()
     if output?.exceedsLimit == true, endReason == nil { endReason = .tooLarge }
@@ -214,7 +214,7 @@ import Timekeeping
 
   // MARK: - Spawning
 
-  /// Variables for this process alone: a child must not notify the service manager in its name.
+  /// Variables for this process only: a child must not notify the service manager on its behalf.
   private static let ownVariables: Set<String> = [
     "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "JOURNAL_STREAM",
     "MAINPID", "SYSTEMD_EXEC_PID",

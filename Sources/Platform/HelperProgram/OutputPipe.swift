@@ -4,16 +4,16 @@ import EventLoop
 import Glibc
 import SystemCalls
 
-/// One output stream of a child: stored up to a limit, and read beyond it so that the child does not block.
+/// One output stream of a child: stored up to a limit, and read beyond the limit so that the child does not block.
 final class OutputPipe {
   private var readEnd: PipeEnd?
   private var childEnd: PipeEnd?
   private let limit: Int
   private var source: EventSource<IOEvents>?
   private(set) var bytes: [UInt8] = []
-  /// Received bytes, stored or not.
+  /// The number of received bytes, stored or not.
   private(set) var received = 0
-  /// More was received than is stored.
+  /// Whether more was received than is stored.
   private(set) var exceedsLimit = false
 
   /// - Parameter limit: maximum number of stored bytes.
@@ -28,10 +28,10 @@ final class OutputPipe {
 
   isolated deinit { close() }
 
-  /// For the child.
+  /// The write end, for the child.
   var writeEnd: Int32 { childEnd?.descriptor.rawValue ?? -1 }
 
-  /// Called after the child has inherited it: the stream does not end while a write end is open.
+  /// To be called after the child has inherited the write end: the stream does not end while a write end is open.
   func closeWriteEnd() { childEnd = nil }
 
   /// - Parameter onArrival: called after each read.
@@ -43,7 +43,8 @@ final class OutputPipe {
     }
   }
 
-  /// Reads the available data, at most the size of a pipe, so that a child that never stops is not read forever.
+  /// Reads the available data, at most the size of a pipe, so that a child that never stops writing is not read
+  /// forever.
   func drain() {
     guard let readEnd else { return }
     var buffer = [UInt8](repeating: 0, count: 16_384)
@@ -64,7 +65,7 @@ final class OutputPipe {
     bytes += new.prefix(room)
   }
 
-  /// Stops reading: the child gets SIGPIPE if it continues.
+  /// Stops reading: the child gets SIGPIPE if it continues to write.
   func stopReading() {
     stopWatching()
     readEnd = nil

@@ -7,12 +7,13 @@ import Timekeeping
 /// A connection to a bus on the event loop: replies and signals are passed to handlers.
 @MainActor @safe final class BusConnection {
   private var bus: OpaquePointer?
-  /// The registered callbacks: for a reply until it arrives, for a signal as long as the connection exists.
+  /// The registered callbacks: those for replies until the reply arrives, those for signals as long as the connection
+  /// exists.
   private var slots: [ObjectIdentifier: BusSlot] = [:]
 
   /// - Parameters:
   ///   - address: as in `unix:path=/run/dbus/system_bus_socket`.
-  ///   - onEnd: the connection failed or was closed. Not called after `close`.
+  ///   - onEnd: called when the connection failed or was closed by the other end. Not called after `close`.
   /// - Throws: `absent` if nothing listens there, `denied`, `failed`.
   init(loop: EventLoop, address: String, onEnd: @escaping () -> Void) throws(MessageBusError) {
     var made: OpaquePointer?
@@ -34,7 +35,7 @@ import Timekeeping
 
   isolated deinit { close() }
 
-  /// Closes the connection. No handler is called after it.
+  /// Closes the connection. No handler is called after that.
   func close() {
     for slot in slots.values { slot.close() }
     slots = [:]
@@ -77,7 +78,7 @@ import Timekeeping
   /// Sends a method call.
   ///
   /// - Parameters:
-  ///   - timeLimit: the timeout for the reply, after which there is an error.
+  ///   - timeLimit: the timeout for the reply, after which `completion` is called with an error.
   ///   - completion: called once with the reply or the error.
   func send(
     _ request: borrowing BusMessage, timeLimit: Duration, _ completion: @escaping (borrowing BusMessage) -> Void
@@ -99,7 +100,7 @@ import Timekeeping
     slots[key] = slot
   }
 
-  /// Sends a method call, and waits for its reply without reading it: for the end of a program.
+  /// Sends a method call, and waits for its reply without reading it: for the end of a process.
   func sendAndWait(_ request: borrowing BusMessage, timeLimit: Duration) {
     _ = unsafe request.withPointer {
       unsafe sd_bus_call(bus, $0, UInt64(clamping: timeLimit.nanoseconds / 1000), nil, nil)

@@ -13,29 +13,29 @@ import CSystemd
 
   deinit { unsafe sd_bus_message_unref(message) }
 
-  /// For libsystemd functions; valid while this exists.
+  /// Passes the message to libsystemd functions; the pointer is valid during the call.
   func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result { unsafe body(message) }
 
   // MARK: - Writing
 
-  /// Type `s`.
+  /// Appends a value of type `s`.
   func append(_ text: String) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_append_basic(message, BusMessage.type("s"), text))
   }
 
-  /// Type `b`.
+  /// Appends a value of type `b`.
   func append(b value: Bool) throws(MessageBusError) { try append("b", value ? 1 : 0 as Int32) }
 
-  /// Type `u`.
+  /// Appends a value of type `u`.
   func append(u value: UInt32) throws(MessageBusError) { try append("u", value) }
 
-  /// Type `i`.
+  /// Appends a value of type `i`.
   func append(i value: Int32) throws(MessageBusError) { try append("i", value) }
 
-  /// Type `t`.
+  /// Appends a value of type `t`.
   func append(t value: UInt64) throws(MessageBusError) { try append("t", value) }
 
-  /// Type `h`: a file descriptor, which is duplicated.
+  /// Appends a value of type `h`: a file descriptor, which is duplicated.
   func append(h value: Int32) throws(MessageBusError) { try append("h", value) }
 
   private func append(_ type: Character, _ value: some FixedWidthInteger) throws(MessageBusError) {
@@ -47,7 +47,7 @@ import CSystemd
 
   /// - Parameters:
   ///   - type: `a`, `r` or `v`.
-  ///   - contents: the signature of its content.
+  ///   - contents: the signature of the contents.
   func container(
     _ type: Character, _ contents: String, _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
@@ -56,7 +56,7 @@ import CSystemd
     try MessageBus.check(unsafe sd_bus_message_close_container(message))
   }
 
-  /// A property in an array of type `a(sv)`.
+  /// Appends a property to an array of type `a(sv)`.
   func property(
     _ name: String, _ type: String, _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
@@ -66,8 +66,8 @@ import CSystemd
     }
   }
 
-  /// A property with the next value of another message. An empty list is omitted: systemd interprets it as resetting
-  /// previous lists, and LoadCredential and LoadCredentialEncrypted are one list.
+  /// Appends a property with the next value of another message. An empty list is omitted: systemd interprets it as
+  /// resetting previous lists, and LoadCredential and LoadCredentialEncrypted are one list.
   func property(_ name: String, _ type: String, from source: borrowing BusMessage) throws(MessageBusError) {
     guard type.hasPrefix("a") else {
       return try property(name, type) { message throws(MessageBusError) in try message.copyRest(of: source) }
@@ -82,8 +82,8 @@ import CSystemd
     try MessageBus.check(unsafe sd_bus_message_exit_container(source.message))
   }
 
-  /// A string property with the string of the next value of another message, of type `(bs)`: systemd reports
-  /// SELinuxContext like this, and accepts it as `s`. An empty one is omitted.
+  /// Appends a string property with the string in the next value of another message, which is of type `(bs)`: systemd
+  /// reports SELinuxContext like this, and accepts it as `s`. An empty string is omitted.
   func secondText(_ name: String, from source: borrowing BusMessage) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_enter_container(source.message, BusMessage.type("r"), "bs"))
     try MessageBus.check(unsafe sd_bus_message_skip(source.message, "b"))
@@ -103,7 +103,7 @@ import CSystemd
   /// Reads a dictionary of the type `a{sv}`.
   ///
   /// - Parameter body: called with the key, the signature of the value, and this message, whose next value is that
-  ///   value. What it does not read is skipped.
+  ///   value. The parts that `body` does not read are skipped.
   func each(
     _ body: (_ key: String, _ type: String, _ value: borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
@@ -138,7 +138,7 @@ import CSystemd
   ///
   /// - Parameters:
   ///   - contents: the signature of a struct, which begins with `s`.
-  ///   - body: called with the first value of each.
+  ///   - body: called with the first value of each struct.
   func eachFirst(_ contents: String, _ body: (String) -> Void) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("a"), "(\(contents))"))
     while try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("r"), contents)) > 0 {
@@ -153,7 +153,7 @@ import CSystemd
   ///
   /// - Parameters:
   ///   - contents: the types of a key and a value.
-  ///   - body: reads both.
+  ///   - body: reads the key and the value.
   func eachEntry(
     _ contents: String, _ body: (borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
@@ -183,7 +183,7 @@ import CSystemd
     try MessageBus.check(unsafe sd_bus_message_skip(message, types))
   }
 
-  /// Opens a variant, and closes it after its content was read.
+  /// Opens a variant, and closes it after `body` has read its contents.
   func variant<Value>(
     _ contents: String, _ body: (borrowing BusMessage) throws(MessageBusError) -> Value
   ) throws(MessageBusError) -> Value {
@@ -193,14 +193,14 @@ import CSystemd
     return value
   }
 
-  /// Type `s`, or `o`.
+  /// Reads a value of type `s` or `o`.
   func text(_ type: Character = "s") throws(MessageBusError) -> String {
     var text: UnsafePointer<CChar>?
     try MessageBus.check(unsafe sd_bus_message_read_basic(message, BusMessage.type(type), &text))
     return unsafe text.map { unsafe String(cString: $0) } ?? ""
   }
 
-  /// A type of fixed size; `b` as `Int32`.
+  /// Reads a value of a type of fixed size; `b` is read as `Int32`.
   ///
   /// - Parameter blank: a value of the type's size.
   func number<Value: BitwiseCopyable>(_ type: Character, _ blank: Value) throws(MessageBusError) -> Value {
@@ -211,8 +211,8 @@ import CSystemd
 
   // MARK: - Errors
 
-  /// The error of an error reply: its name, as in `org.freedesktop.DBus.Error.NoReply`, and the message; nil if it is
-  /// none.
+  /// The error of an error reply: its name, as in `org.freedesktop.DBus.Error.NoReply`, and the message; nil if this is
+  /// not an error reply.
   var refusal: (name: String, message: String)? {
     guard let error = unsafe sd_bus_message_get_error(message) else { return nil }
     let name = unsafe error.pointee.name.map { unsafe String(cString: $0) } ?? ""
@@ -220,6 +220,6 @@ import CSystemd
     return (name, message)
   }
 
-  /// A type for libsystemd.
+  /// A type's letter for libsystemd.
   static func type(_ letter: Character) -> CChar { CChar(bitPattern: letter.asciiValue ?? 0) }
 }

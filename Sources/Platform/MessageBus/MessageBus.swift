@@ -4,7 +4,7 @@ import Glibc
 package import SystemCalls
 import Timekeeping
 
-/// A connection to systemd's D-Bus API (sd-bus).
+/// A connection to systemd's D-Bus API, by sd-bus.
 ///
 /// All calls are synchronous, with a time limit: for command line tools.
 @safe package struct MessageBus: ~Copyable {
@@ -34,7 +34,7 @@ import Timekeeping
 
   /// Connects to the first available address.
   ///
-  /// - Parameter timeLimit: for connecting, and for each call.
+  /// - Parameter timeLimit: the limit for connecting, and for each call.
   /// - Throws: `absent` if systemd is not running, `denied`, `silent` after the time limit, `failed`.
   package init(
     _ addresses: [Address] = MessageBus.systemAddresses, timeLimit: Duration = .seconds(5)
@@ -68,7 +68,7 @@ import Timekeeping
     }
     try check(unsafe sd_bus_set_method_call_timeout(bus, limit))
     try check(unsafe sd_bus_start(bus))
-    // libsystemd's own limit for this is 90 s.
+    // libsystemd's own time limit for this is 90 s.
     let end = monotonicMicroseconds &+ limit
     while try check(unsafe sd_bus_is_ready(bus)) == 0 {
       let now = monotonicMicroseconds
@@ -87,7 +87,7 @@ import Timekeeping
 
   // MARK: - Properties
 
-  /// The object of a unit, by the unit's name.
+  /// The object of a unit, found by the unit's name.
   struct Unit {
     let path: String
 
@@ -99,7 +99,7 @@ import Timekeeping
     }
   }
 
-  /// - Parameter interface: the last part of its name, as in `Service`.
+  /// - Parameter interface: the last part of the interface's name, as in `Service`.
   func string(_ name: String, of unit: Unit, _ interface: String) throws(MessageBusError) -> String {
     var error = unsafe sd_bus_error()
     defer { unsafe sd_bus_error_free(&error) }
@@ -126,7 +126,7 @@ import Timekeeping
     return Int(value)
   }
 
-  /// A time of CLOCK_MONOTONIC in microseconds; 0 is never.
+  /// A time of CLOCK_MONOTONIC in microseconds; 0: never.
   func time(_ name: String, of unit: Unit, _ interface: String) throws(MessageBusError) -> UInt64 {
     var value: UInt64 = 0
     try trivial(name, of: unit, interface, "t", &value)
@@ -156,7 +156,7 @@ import Timekeeping
 
   // MARK: - Calls
 
-  /// Creates a method call of systemd's manager, or of another object's interface.
+  /// Creates a method call to systemd's manager, or to the interface of another object.
   func call(
     _ method: String, at path: String = "/org/freedesktop/systemd1",
     _ interface: String = "\(MessageBus.manager).Manager"
@@ -201,7 +201,7 @@ import Timekeeping
     unsafe error.message.map { unsafe String(cString: $0).onOneLine }
   }
 
-  /// The result of a libsystemd function, unless it is an error.
+  /// Returns the result of a libsystemd function, or throws if it is an error.
   ///
   /// - Parameter message: systemd's message.
   @discardableResult
@@ -222,7 +222,7 @@ import Timekeeping
 /// systemd cannot be reached, or returned an error.
 package typealias MessageBusError = PlatformError<MessageBusErrorCode>
 
-/// Why there is no answer.
+/// Why there is no valid answer.
 package enum MessageBusErrorCode: Sendable {
   /// systemd or the bus is not running.
   case absent
@@ -235,7 +235,7 @@ package enum MessageBusErrorCode: Sendable {
 }
 
 extension String {
-  /// Text of another program on one line, for a sentence.
+  /// Text from another program, on one line, for a sentence.
   fileprivate var onOneLine: String {
     String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }).prefix(200))
   }

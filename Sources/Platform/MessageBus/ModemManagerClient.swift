@@ -7,25 +7,25 @@ package import FixSources
 @MainActor package final class ModemManagerClient {
   private static let name = "org.freedesktop.ModemManager1"
   private static let root = "/org/freedesktop/ModemManager1"
-  /// The timeout for replies from memory.
+  /// The timeout for replies that ModemManager has in memory.
   private static let replyTimeout = Duration.seconds(10)
   /// The timeout for enabling a modem's receiver.
   private static let enableLimit = Duration.seconds(60)
-  /// Maximum size of the sentences in a reply. A receiver with everything enabled has three thousand.
+  /// Maximum size of the sentences in a reply. A receiver with everything enabled sends three thousand bytes.
   private static let maximumBytes = 65_536
   /// MMModemPortType of the port with the receiver's sentences.
   fileprivate nonisolated static let receiverPort: UInt32 = 5
 
   private let bus: BusConnection
   private let handler: (ModemSession.Input) -> Void
-  /// The message of ModemManager's last error. Not for STATUS=.
+  /// The message of ModemManager's last error. Not to be used in STATUS=.
   package private(set) var errorMessage = ""
 
   /// The address of the system bus.
   package nonisolated static var systemBus: String { MessageBus.systemBus }
 
   /// - Parameters:
-  ///   - address: of the bus.
+  ///   - address: the address of the bus.
   ///   - handler: called with `ended`, `changed`, and each reply.
   /// - Throws: `absent` if nothing listens there, `denied`, `failed`.
   package init(
@@ -35,7 +35,8 @@ package import FixSources
     bus = try BusConnection(loop: loop, address: address) {
       handler(.ended("the message bus has closed the connection: systemctl status dbus"))
     }
-    // Not all changes of all properties: the signal strength is one of them.
+    // Of the property changes, only those of the location are watched, and not all: the signal strength is also a
+    // property.
     let signals = [
       "sender='\(ModemManagerClient.name)',interface='org.freedesktop.DBus.ObjectManager'",
       "sender='\(ModemManagerClient.name)',interface='\(ModemManagerClient.name).Modem',member='StateChanged'",
@@ -47,7 +48,7 @@ package import FixSources
     for rule in signals { try bus.match("type='signal',\(rule)") { handler(.changed) } }
   }
 
-  /// Closes the connection; the handler is not called any more.
+  /// Closes the connection; the handler is no longer called.
   package func close() { bus.close() }
 
   /// Lists all modems.
@@ -57,7 +58,8 @@ package import FixSources
     }
   }
 
-  /// Enables exactly these location sources of a modem, without signals, which every user of the machine would receive.
+  /// Enables exactly these location sources of a modem, without the signals that report each position, which every user
+  /// of the machine would receive.
   package func enable(_ sources: Modem.LocationSources, of path: String) {
     ask(
       "Setup", of: "\(ModemManagerClient.name).Modem.Location", at: path, timeLimit: ModemManagerClient.enableLimit,
@@ -67,8 +69,8 @@ package import FixSources
       }, reply: { _ in .enabled })
   }
 
-  /// The same, synchronously, at the end of a program: ModemManager authorizes the caller by polkit, who must exist
-  /// until then.
+  /// Does the same synchronously, at the end of a process: ModemManager authorizes the caller through polkit, and the
+  /// caller must exist until then.
   package func enableAndWait(_ sources: Modem.LocationSources, of path: String, timeLimit: Duration) {
     guard
       let request = try? bus.call(
@@ -106,7 +108,7 @@ package import FixSources
         }
       }
     } catch {
-      // The connection is closed, which is about to be reported, or there is no memory.
+      // The connection is closed, which will be reported next, or there is no memory.
       handler(.refused(.other))
     }
   }
@@ -130,7 +132,7 @@ extension ModemSession.Refusal {
 }
 
 extension Modem {
-  /// The modems in a reply of type `a{oa{sa{sv}}}`. Other objects are ignored.
+  /// The modems in a reply of type `a{oa{sa{sv}}}`. Objects that are not modems are ignored.
   static func all(in reply: borrowing BusMessage) throws(MessageBusError) -> [Modem] {
     var modems: [Modem] = []
     try reply.eachEntry("oa{sa{sv}}") { reply throws(MessageBusError) in
@@ -184,9 +186,9 @@ extension Modem {
 }
 
 extension ModemPosition {
-  /// A reply of type `a{uv}`.
+  /// Parses a reply of type `a{uv}`.
   ///
-  /// - Parameter most: maximum size of the sentences.
+  /// - Parameter most: maximum size of the sentences in bytes.
   init(_ reply: borrowing BusMessage, most: Int) throws(MessageBusError) {
     var position = ModemPosition()
     try reply.eachEntry("uv") { reply throws(MessageBusError) in
@@ -204,7 +206,7 @@ extension ModemPosition {
 }
 
 extension ModemPosition.Raw {
-  /// A dictionary of type `a{sv}`; nil without a time or position.
+  /// Parses a dictionary of type `a{sv}`; nil without a time or position.
   fileprivate init?(_ properties: borrowing BusMessage) throws(MessageBusError) {
     var time = ""
     var latitude = Double.nan

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The properties of a service that determine its permissions and its view of the system, by
+/// The properties of a service that determine its permissions and its view of the system, as named in
 /// org.freedesktop.systemd1(5). A unit with copies of them sees files, devices, names and servers as the service does.
 package enum ServiceProperties {
   /// Copied unchanged: user, environment, credentials, file system, devices, network, system calls, limits.

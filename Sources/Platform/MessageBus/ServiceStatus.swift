@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The state of a service in systemd: the properties of `systemctl show`, by org.freedesktop.systemd1(5).
+/// The state of a service in systemd: the properties that `systemctl show` prints, as in org.freedesktop.systemd1(5).
 package struct ServiceStatus: Codable, Equatable, Sendable {
   /// How the main process ended (CLD_… of waitid(2)).
   package enum End: Codable, Equatable, Sendable {
-    /// It exited with this status; 0 also if it has not ended yet.
+    /// It exited with this status; also 0 if it has not ended yet.
     case exited(Int)
     /// It was killed by this signal.
     case killed(signal: Int)
@@ -45,7 +45,7 @@ package struct ServiceStatus: Codable, Equatable, Sendable {
 }
 
 extension ServiceStatus {
-  /// Queries systemd. For a unit that does not exist, ``load`` says so.
+  /// Queries systemd. If the unit does not exist, ``load`` says so.
   package init(of unit: String, from bus: borrowing MessageBus) throws(MessageBusError) {
     self.init(unit: unit)
     let object = try MessageBus.Unit(unit)
@@ -54,7 +54,7 @@ extension ServiceStatus {
     sub = try bus.string("SubState", of: object, "Unit")
     file = try bus.string("UnitFileState", of: object, "Unit")
     needsReload = try bus.integer("NeedDaemonReload", of: object, "Unit", type: "b") != 0
-    // Before the first start ConditionResult is false.
+    // ConditionResult is false before the first start.
     let wasTried = try bus.time("ConditionTimestampMonotonic", of: object, "Unit") != 0
     let conditions = try bus.integer("ConditionResult", of: object, "Unit", type: "b")
     isConditionMet = !wasTried || conditions != 0

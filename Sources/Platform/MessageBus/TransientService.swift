@@ -3,15 +3,15 @@ import CSystemd
 import Glibc
 import Timekeeping
 
-/// A program to be run once in a transient unit with the ``ServiceProperties`` of another unit.
+/// A program that is run once in a transient unit with the ``ServiceProperties`` of another unit.
 ///
 /// Standard output and error are those of this process. Arguments are passed unchanged. The unit remains after the
-/// program's end, for its exit status, until it is stopped. Its runtime directory, which is also the other unit's, is
-/// preserved.
+/// program's end, so that its exit status can be read, until it is stopped. Its runtime directory is also the other
+/// unit's, so it is preserved.
 package struct TransientService: Sendable {
   /// As in `fleet-locationctl-123-00c0ffee00c0ffee.service`.
   package var unit: String
-  /// The description in the journal, which every member of its groups can read.
+  /// The description in the journal, which every member of the journal's groups can read.
   package var description: String
   /// The unit whose properties it copies.
   package var original: String
@@ -19,13 +19,13 @@ package struct TransientService: Sendable {
   package var program: String
   /// The arguments, beginning with the program's name.
   package var arguments: [String]
-  /// Added to the original's environment, as in `NAME=value`.
+  /// Variables that are added to the original's environment, as in `NAME=value`.
   package var environment: [String]
-  /// Exit statuses that are results; with any other the unit counts as failed.
+  /// Exit statuses that are results; with any other status, the unit counts as failed.
   package var successExitStatuses: [Int32]
-  /// Its standard input; nil for /dev/null.
+  /// The program's standard input; nil for /dev/null.
   package var input: Int32?
-  /// The timeout after which systemd stops it.
+  /// The timeout after which systemd stops the program.
   package var timeLimit: Duration
 
   package init(
@@ -53,7 +53,7 @@ package struct TransientService: Sendable {
     return "\(program)-\(process)-\(String(repeating: "0", count: 16 - digits.count))\(digits).service"
   }
 
-  /// The process that requested a unit; nil if its name is not one of ``name(of:process:key:)``.
+  /// The process that requested a unit; nil if the unit's name does not have the form of ``name(of:process:key:)``.
   package static func process(of unit: String, program: String) -> Int32? {
     guard unit.hasPrefix("\(program)-") else { return nil }
     let parts = unit.dropFirst(program.count + 1).split(separator: "-", omittingEmptySubsequences: false)
@@ -63,14 +63,14 @@ package struct TransientService: Sendable {
     return process
   }
 
-  /// The arguments, escaped for systemd, which expands `$` variables.
+  /// The arguments, escaped for systemd, which expands variables that begin with `$`.
   var writtenArguments: [String] {
     arguments.map { $0.split(separator: "$", omittingEmptySubsequences: false).joined(separator: "$$") }
   }
 }
 
 extension MessageBus {
-  /// Starts it, without waiting.
+  /// Starts the unit, without waiting.
   ///
   /// - Throws: the errors of `init`; `failed` if this version of systemd does not support a property.
   package func start(_ service: TransientService) throws(MessageBusError) {
@@ -90,8 +90,8 @@ extension MessageBus {
     _ = try send(request)
   }
 
-  /// Stops and removes the unit. Waits for its end, slightly longer than systemd's timeout. No effect if it does not
-  /// exist.
+  /// Stops and removes the unit. Waits for its end, slightly longer than systemd's timeout. Has no effect if the unit
+  /// does not exist.
   package func stop(_ unit: String) {
     do throws(MessageBusError) {
       let request = try call("StopUnit")
@@ -99,7 +99,7 @@ extension MessageBus {
       try request.append("replace")
       _ = try send(request)
       let object = try Unit(unit)
-      // The failed state can only be reset after its end.
+      // The failed state can be reset only after the unit's end.
       for _ in 0..<TransientService.stopPolls {
         guard ["active", "activating", "deactivating"].contains(try string("ActiveState", of: object, "Unit")) else {
           break
@@ -110,7 +110,7 @@ extension MessageBus {
       try reset.append(unit)
       _ = try send(reset)
     } catch {
-      // It does not exist any more, or the bus does not respond: then the next run cleans up.
+      // The unit no longer exists, or the bus does not respond; in that case the next run cleans up.
     }
   }
 
@@ -131,7 +131,7 @@ extension MessageBus {
       try? answer.eachFirst("ssssssouso") { units.append($0) }
       for unit in units {
         guard let process = TransientService.process(of: unit, program: program) else { continue }
-        // This process has none yet: a unit with its ID is of an earlier process.
+        // This process has no unit yet: a unit with its ID belongs to an earlier process.
         if process == getpid() || kill(process, 0) != 0 && errno == ESRCH { stop(unit) }
       }
     }
@@ -152,7 +152,7 @@ extension MessageBus {
     let unit = try Unit(service.unit)
     switch try string("ActiveState", of: unit, "Unit") {
     case "active", "failed": return false
-    // Before its start, or stopped and removed by another program.
+    // Either the unit has not started yet, or another program has stopped and removed it.
     case "inactive": return try string("LoadState", of: unit, "Unit") == "loaded"
     default: return true
     }
@@ -160,19 +160,19 @@ extension MessageBus {
 }
 
 extension TransientService {
-  /// The stop timeout, and the polling interval.
+  /// The stop timeout, the polling interval in microseconds, and the maximum number of polls.
   fileprivate static let stopLimit = Duration.seconds(5)
   fileprivate static let stopPause: UInt32 = 20_000
   fileprivate static let stopPolls = 300
 
-  /// Appends its own properties.
+  /// Appends the unit's own properties.
   fileprivate static func append(
     _ service: TransientService, to request: borrowing BusMessage
   ) throws(MessageBusError) {
     try request.property("Description", "s") { value throws(MessageBusError) in
       try value.append(service.description)
     }
-    // The status can be read as long as the unit exists.
+    // With these, the status can be read as long as the unit exists.
     try request.property("Type", "s") { value throws(MessageBusError) in try value.append("oneshot") }
     try request.property("RemainAfterExit", "b") { value throws(MessageBusError) in try value.append(b: true) }
     try request.property("SuccessExitStatus", "(aiai)") { value throws(MessageBusError) in
@@ -180,7 +180,7 @@ extension TransientService {
         try value.container("a", "i") { value throws(MessageBusError) in
           for status in service.successExitStatuses { try value.append(i: status) }
         }
-        // The signal of `stop`.
+        // The signal that `stop` sends.
         try value.container("a", "i") { value throws(MessageBusError) in try value.append(i: SIGTERM) }
       }
     }

@@ -6,7 +6,7 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Monitors the machine's links, addresses and default routes through rtnetlink(7): the socket and timer for
+/// Monitors the machine's links, addresses and default routes through rtnetlink(7): it has the socket and the timer for
 /// `NetworkSurvey`.
 package final class NetworkWatch {
   private let loop: EventLoop
@@ -48,7 +48,7 @@ package final class NetworkWatch {
   }
 
   private func receive() {
-    // Bounded, so that other events are handled; the rest is reported again.
+    // Limited, so that other events are handled; remaining data is reported again.
     for _ in 0..<16 {
       do throws(Errno) {
         var isKernel = false
@@ -58,7 +58,7 @@ package final class NetworkWatch {
             unsafe fleet_netlink_receive(descriptor, $0.baseAddress, $0.count, &isKernel)
           }
         }
-        // Any process may send to this socket; only messages of the kernel are accepted.
+        // Any process may send to this socket; only messages from the kernel are accepted.
         guard isKernel else { continue }
         handle(count > buffer.count ? .overrun : .received(Array(buffer.prefix(count))))
       } catch {

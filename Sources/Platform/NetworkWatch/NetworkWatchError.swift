@@ -14,7 +14,7 @@ package nonisolated enum NetworkWatchErrorCode: Sendable {
 }
 
 nonisolated extension PlatformError where Code == NetworkWatchErrorCode {
-  /// The error of a netlink socket.
+  /// The error for a failed call on a netlink socket.
   init(_ cause: Errno) {
     // EAFNOSUPPORT is systemd's error, EPERM and EACCES those of other sandboxes.
     let isDenied = [EAFNOSUPPORT, EPERM, EACCES, EPROTONOSUPPORT].contains(cause.code)

@@ -7,7 +7,7 @@ package enum Release {
   /// Semantic version.
   package static let version = "0.3.0"
 
-  /// SOURCE_DATE_EPOCH of the build: earlier clock times are implausible.
+  /// SOURCE_DATE_EPOCH of the build: clock times before it are implausible.
   package static let buildDate = Timestamp(seconds: fleet_build_epoch())
 
   /// The output of `--version`: name, version, licence.

@@ -23,9 +23,9 @@ struct GPXDocument {
   private var track: [Route.Point] = []
   private var course: [Route.Point] = []
   private var waypoints: [Route.Point] = []
-  /// Points of any kind with a name or a dwell.
+  /// Points of any kind that have a name or a dwell.
   private var marks: [Route.Waypoint] = []
-  /// The point of the open element, and its members.
+  /// The point whose element is open, and its members.
   private var point: Route.Point?
   private var name = ""
   private var isStop = false
@@ -79,7 +79,7 @@ struct GPXDocument {
     return nil
   }
 
-  /// Text that is too long is not a valid value.
+  /// Text that would exceed the maximum size is dropped.
   mutating func text(_ bytes: [UInt8]) {
     guard textBytes.count + bytes.count <= Self.maximumTextSize else { return }
     textBytes += bytes
@@ -111,7 +111,7 @@ struct GPXDocument {
       point = nil
       return nil
     }
-    // Extensions may nest it in any way.
+    // The element may be at any depth inside extensions.
     if path.last == "dwell", path.contains("extensions") {
       dwell = Self.decimal(content).flatMap(RouteMark.dwell(seconds:)) ?? dwell
       return nil
@@ -121,7 +121,7 @@ struct GPXDocument {
       parent.elementsEqual(Self.trackPath) || parent.elementsEqual(Self.routePath)
         || parent.elementsEqual(Self.waypointPath)
     else { return nil }
-    // All are optional: an invalid value is ignored.
+    // All members are optional, and invalid values are ignored.
     switch path.last {
     case "ele": open.elevation = Self.decimal(content)
     case "time": open.time = Timestamp(rfc3339: content)
@@ -154,7 +154,7 @@ struct GPXDocument {
     return .success(number)
   }
 
-  /// A decimal number of digits, signs, a point and an exponent.
+  /// A decimal number that consists of digits, signs, a point and an exponent; nil for anything else.
   private static func decimal(_ text: String) -> Double? {
     let text = trimmed(text)
     guard text.utf8.count <= 64,
@@ -176,7 +176,7 @@ struct GPXDocument {
     name.lastIndex(of: ":").map { name[name.index(after: $0)...] } ?? Substring(name)
   }
 
-  /// Truncated for an error message.
+  /// The text, truncated for an error message.
   static func short(_ text: String) -> String {
     String(text.prefix(40).map { $0.isASCII && !$0.isNewline && ($0.asciiValue ?? 0) >= 0x20 ? $0 : "?" })
   }

@@ -2,10 +2,11 @@
 import CExpat
 package import SimulatedDrives
 
-/// Incremental GPX parser. Document types are rejected, and with them all entities except the five predefined ones.
+/// Incremental GPX parser. Document type declarations are rejected, and so are all entities except the five predefined
+/// ones.
 @safe package final class GPXParser {
-  /// Maximum size of one tag, text or comment that expat buffers until it is complete. It parses the buffer again with
-  /// each chunk.
+  /// Maximum size of one tag, text or comment that expat buffers until it is complete. expat parses the buffer again
+  /// with each chunk.
   private static let maximumTokenSize = 262_144
 
   private let parser: XML_Parser
@@ -53,7 +54,7 @@ package import SimulatedDrives
     try parse(bytes, isFinal: false)
   }
 
-  /// End of the file.
+  /// Ends the file, and returns the route.
   package func finish() throws(RouteFileError) -> Route {
     try parse([], isFinal: true)
     guard let route = document.route else {
@@ -66,7 +67,7 @@ package import SimulatedDrives
 
   private func parse(_ bytes: ArraySlice<UInt8>, isFinal: Bool) throws(RouteFileError) {
     if let problem { throw problem }
-    // Chunks have at most 64 KB; a longer one is split, because the parser's lengths are Int32.
+    // Chunks have at most 64 KB; a longer chunk is split, because the parser's lengths are Int32.
     var rest = bytes
     repeat {
       let piece = rest.prefix(1 << 20)
@@ -96,7 +97,7 @@ package import SimulatedDrives
 
   private func start(_ name: String, _ attributes: UnsafeMutablePointer<UnsafePointer<CChar>?>?) {
     var pairs: [(String, String)] = []
-    // Alternating names and values, terminated by a null name. Only attributes of points are needed.
+    // Alternating names and values, terminated by a null name. Only the attributes of points are needed.
     if GPXDocument.isPoint(name), var next = unsafe attributes {
       while let name = unsafe next[0], let value = unsafe next[1] {
         unsafe pairs.append((String(cString: name), String(cString: value)))

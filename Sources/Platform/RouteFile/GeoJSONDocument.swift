@@ -9,11 +9,11 @@ struct GeoJSONDocument {
   /// A problem of a value, and its path.
   struct Problem: Error {
     var code = RouteFileError.Code.invalid
-    /// `features[2].geometry.coordinates[5]`; empty for the document itself.
+    /// The path, as in `features[2].geometry.coordinates[5]`; empty for the document itself.
     var path = ""
     let message: String
 
-    /// The same problem, seen from the object with this member, or from the array with this element.
+    /// The same problem, with its path extended by the object's member or the array's element that contains it.
     func within(_ part: String) -> Problem {
       Problem(code: code, path: path.isEmpty || path.hasPrefix("[") ? part + path : "\(part).\(path)", message: message)
     }
@@ -24,7 +24,7 @@ struct GeoJSONDocument {
   private(set) var points: [Route.Point] = []
   private(set) var waypoints: [Route.Waypoint] = []
 
-  /// - Parameter properties: those of the Feature with this geometry.
+  /// - Parameter properties: the properties of the Feature that has this geometry.
   init(_ value: JSONValue, properties: GeoJSONProperties? = nil) throws(Problem) {
     guard let object = value.object, let type = object["type"]?.string else {
       throw Problem(message: "a GeoJSON object with a \"type\" is expected: \(Self.usable)")
@@ -33,7 +33,7 @@ struct GeoJSONDocument {
     case "FeatureCollection": try addAll(object, "features", properties)
     case "GeometryCollection": try addAll(object, "geometries", properties)
     case "Feature":
-      // A feature without a geometry is null.
+      // The geometry of a Feature may be null.
       guard let geometry = value.value(at: "geometry") else { return }
       let properties = object["properties"]?.object.map(GeoJSONProperties.init)
       self = try Self.within("geometry") { () throws(Problem) in
@@ -54,7 +54,7 @@ struct GeoJSONDocument {
       let position = try Self.positions(object)
       addWaypoint(try Self.within("coordinates") { () throws(Problem) in try Self.point(position) }, properties)
     case "MultiPoint", "Polygon", "MultiPolygon":
-      // Not drivable, but may accompany a line.
+      // These cannot be driven, but may accompany a line.
       return
     default:
       throw Problem(message: "has the type \"\(GPXDocument.short(type))\"; \(Self.usable) is expected")
@@ -100,7 +100,7 @@ struct GeoJSONDocument {
       for (index, time) in times.enumerated() { line[index].time = Timestamp(rfc3339: time) }
     }
     if let surroundings = properties?.surroundings {
-      // The gap between this line and the next has no surroundings.
+      // The gap between this line and the next is in the open.
       for index in line.indices.dropLast() { line[index].surroundings = surroundings }
     }
     points += line
@@ -134,7 +134,7 @@ struct GeoJSONDocument {
     return line
   }
 
-  /// Longitude, latitude and optionally the altitude. Further elements are ignored.
+  /// A position has longitude, latitude and optionally altitude. Further elements are ignored.
   private static func point(_ position: [JSONValue]) throws(Problem) -> Route.Point {
     guard position.count >= 2, let longitude = position[0].double, let latitude = position[1].double,
       let coordinate = Coordinate(latitude: latitude, longitude: longitude)
@@ -146,12 +146,12 @@ struct GeoJSONDocument {
   }
 }
 
-/// The properties of a Feature that affect a drive. Invalid ones are ignored.
+/// The properties of a Feature that affect a drive. Invalid properties are ignored.
 struct GeoJSONProperties {
   let name: String?
   let dwell: Duration?
   let surroundings: Route.Surroundings?
-  /// One per position of the line, as written by converters from GPX.
+  /// One time for each position of the line, as written by converters from GPX.
   let times: [String]?
 
   init(_ members: [String: JSONValue]) {

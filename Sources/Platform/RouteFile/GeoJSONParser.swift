@@ -24,7 +24,7 @@ package enum GeoJSONParser {
 
   private static func json(_ bytes: [UInt8], file: String) throws(RouteFileError) -> JSONValue {
     do throws(JSONError) {
-      // A position of three numbers is four values, and may have a time.
+      // A position of three numbers counts as four values, and may also have a time.
       return try JSONValue(parsing: bytes, maximumValues: RouteFile.maximumPoints * 10)
     } catch {
       switch error {

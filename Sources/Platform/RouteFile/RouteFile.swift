@@ -4,21 +4,22 @@ package import SimulatedDrives
 
 /// Loads a route from a GPX file (GPX 1.0 and 1.1) or a GeoJSON file (RFC 7946), detected by content.
 package enum RouteFile {
-  /// Maximum size of a GPX file in bytes, which is parsed incrementally.
+  /// Maximum size in bytes of a GPX file, which is parsed incrementally.
   package static let maximumSize = 16_000_000
-  /// Maximum size of a GeoJSON file in bytes, which is decoded as a whole: it needs about ten times as much memory.
+  /// Maximum size in bytes of a GeoJSON file, which is decoded as a whole, and then needs about ten times as much
+  /// memory.
   package static let maximumJSONSize = 2_000_000
   /// Maximum number of points, limited by the unit's memory.
   package static let maximumPoints = 50_000
   /// Maximum number of waypoints with a name or a dwell.
   package static let maximumWaypoints = 2000
 
-  /// For GPX the points of all segments of all tracks; if there are none, of all routes; if there are none, the
-  /// waypoints. For GeoJSON those of all lines. In file order.
+  /// The points of the route, in file order. In GPX, they are those of all segments of all tracks; if there are none,
+  /// those of all routes; if there are none, the waypoints. In GeoJSON, they are those of all lines.
   ///
-  /// `<type>` or the property `type` with the values `tunnel` and `canyon` sets the surroundings of a track, a line, or
-  /// of the route from a point to the next; on a waypoint `stop` makes the vehicle stop for `dwell` seconds (an element
-  /// of `<extensions>`, or a property), by default a minute.
+  /// `<type>` or the property `type` with the value `tunnel` or `canyon` sets the surroundings of a track, of a line,
+  /// or of the route from one point to the next; on a waypoint, `stop` makes the vehicle stop for `dwell` seconds (an
+  /// element of `<extensions>`, or a property), by default a minute.
   ///
   /// - Parameter path: a regular file of at most 16 MB, or 2 MB of GeoJSON.
   package static func load(path: String) throws(RouteFileError) -> Route {
@@ -60,13 +61,13 @@ package enum RouteFile {
     }
   }
 
-  /// Detected by the first non-space byte, otherwise by the file's name.
+  /// Whether the file is JSON. The first non-space byte decides, otherwise the file's name.
   static func isJSON(_ start: ArraySlice<UInt8>, path: String) -> Bool {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = start.starts(with: mark) ? start.dropFirst(mark.count) : start
     switch text.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
     case UInt8(ascii: "{"), UInt8(ascii: "["): return true
-    // UTF-16 begins with a byte order mark or a zero.
+    // UTF-16 begins with a byte order mark or a zero byte.
     case UInt8(ascii: "<"), 0xFF, 0xFE, 0: return false
     default: return path.lowercased().hasSuffix("json")
     }

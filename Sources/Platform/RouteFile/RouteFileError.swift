@@ -8,15 +8,15 @@ package struct RouteFileError: Error, Equatable, Sendable {
     case unreadable
     /// Too many bytes, points or nested elements.
     case tooLarge
-    /// Neither XML nor JSON, or XML with a document type, which could expand a small file to a huge one.
+    /// Neither XML nor JSON, or XML with a document type, which could expand a small file into a huge one.
     case malformed
-    /// Valid XML or JSON, but a point is out of range, or there are fewer than two.
+    /// Valid XML or JSON, but a point is out of range, or there are fewer than two points.
     case invalid
   }
 
   /// What is wrong with the file.
   package let code: Code
-  /// `file:line:column: what is wrong and what is expected`; without line and column when it concerns the file.
+  /// `file:line:column: what is wrong and what is expected`; without line and column if it concerns the whole file.
   package let message: String
 
   init(_ code: Code, file: String, line: Int = 0, column: Int = 0, _ message: String) {

@@ -24,7 +24,7 @@ enum RouteMark {
     return String(String.UnicodeScalarView(scalars.prefix(100)))
   }
 
-  /// - Parameter seconds: from 0 to a week; nil for any other value.
+  /// - Parameter seconds: from 0 to a week; for any other value the result is nil.
   static func dwell(seconds: Double) -> Duration? {
     (0...604_800).contains(seconds) ? .milliseconds(Int64((seconds * 1000).rounded())) : nil
   }

@@ -14,6 +14,6 @@ package nonisolated enum BaudRate {
   /// The supported rates in bits per second, ascending.
   package static let all: [Int] = speeds.map(\.baud)
 
-  /// Nil if termios does not support it.
+  /// Nil if termios does not support the baud rate.
   static func speed(_ baud: Int) -> speed_t? { speeds.first { $0.baud == baud }?.speed }
 }

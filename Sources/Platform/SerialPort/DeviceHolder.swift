@@ -6,11 +6,11 @@ import SystemCalls
 package nonisolated struct DeviceHolder: Codable, Equatable, Sendable {
   /// The process that has the device open.
   package var processID: pid_t
-  /// Its name, as in `gpsd`.
+  /// The process's name, as in `gpsd`.
   package var program: String
-  /// Its systemd service, as in `gpsd.service`; nil for none.
+  /// The process's systemd service, as in `gpsd.service`; nil if it has none.
   package var service: String?
-  /// Whether it has the other end of a pseudo-terminal open, so that it feeds the device.
+  /// Whether the process has the other end of a pseudo-terminal open, and so feeds the device.
   package var isFeeding: Bool
 
   package init(processID: pid_t, program: String, service: String?, isFeeding: Bool = false) {
@@ -30,9 +30,9 @@ package nonisolated struct DeviceHolder: Codable, Equatable, Sendable {
   }
 }
 
-/// The processes that have devices open, without this one. Those of other users are only visible to root.
+/// The processes that have devices open, except this one. Processes of other users are visible only to root.
 package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
-  /// By the resolved path of the device.
+  /// The processes, by the resolved path of the device.
   private var holders: [String: [DeviceHolder]] = [:]
   /// Whether all processes could be examined.
   package private(set) var isComplete = true
@@ -43,7 +43,7 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
     for id in (SystemFile.names(in: "/proc") ?? []).compactMap({ pid_t($0) }).sorted() where id != getpid() {
       let directory = "/proc/\(id)/fd"
       guard let descriptors = SystemFile.names(in: directory) else {
-        // It may also have ended since.
+        // The process may also have ended since.
         if unsafe access("/proc/\(id)", F_OK) == 0 { isComplete = false }
         continue
       }
@@ -52,7 +52,7 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
         let link = "\(directory)/\(descriptor)"
         guard let device = DeviceHolders.device(SystemFile.target(ofLink: link)) else { continue }
         if device.hasPrefix("/dev/pts/") || device.hasSuffix("/ptmx") {
-          // A container numbers its pseudo-terminals anew, in a file system of its own.
+          // A container numbers its pseudo-terminals independently, in a file system of its own.
           guard let place = DeviceHolders.fileSystem(link), place == terminals || place == devices else { continue }
         }
         open.insert(device)
@@ -71,7 +71,7 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
   /// - Parameter device: the resolved path.
   package func holders(of device: String) -> [DeviceHolder] { holders[device] ?? [] }
 
-  /// The pseudo-terminal of an open master, from its lines in /proc/PID/fdinfo (proc(5)).
+  /// The pseudo-terminal that belongs to an open master, from the master's lines in /proc/PID/fdinfo (proc(5)).
   static func terminal(_ lines: [String]) -> String? {
     for line in lines {
       let words = line.split { $0 == ":" || $0 == " " || $0 == "\t" }

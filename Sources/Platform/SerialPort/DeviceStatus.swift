@@ -20,14 +20,14 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
   package var group: gid_t
   /// The permission bits.
   package var mode: mode_t
-  /// The major device number, which identifies the driver; 0 if it is no device.
+  /// The major device number, which identifies the driver; 0 if the file is not a device.
   package var major: UInt32
-  /// The minor device number, which identifies the device of its driver.
+  /// The minor device number, which identifies the device among those of its driver.
   package var minor: UInt32
-  /// Its class in /proc/devices, as in `ttyUSB`; several if they share a number.
+  /// The device's class in /proc/devices, as in `ttyUSB`; several if they share a number.
   package var classes: [String]
 
-  /// Whether udev knows it, by the rules of ModemManager, as a modem's port for AT commands.
+  /// Whether udev, by the rules of ModemManager, knows the device as a modem's port for AT commands.
   package var isCommandPort = false
 
   package init(
@@ -49,7 +49,7 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
     case missing
     /// A dangling link.
     case dangling(target: String)
-    /// A directory of the path is not accessible for this user.
+    /// A directory of the path is not accessible to this user.
     case denied
     /// Any other error.
     case failed(Errno)
@@ -93,20 +93,20 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
   }
 }
 
-/// The classes of character devices by major number: /proc/devices, which may be hidden from a service.
+/// The classes of character devices by major number, from /proc/devices, which may be hidden from a service.
 package nonisolated struct DeviceClasses: Codable, Equatable, Sendable {
   private var names: [UInt32: [String]] = [:]
 
-  /// Reads them; empty if they cannot be read.
+  /// Reads the classes; there are none if the file cannot be read.
   package init() {
     for line in SystemFile.lines("/proc/devices") {
-      // Block devices have separate numbers, and come second.
+      // Block devices have separate numbers, and come after the character devices.
       if line.hasPrefix("Block") { break }
       let words = line.split(separator: " ")
       if words.count == 2, let major = UInt32(words[0]) { names[major, default: []].append(String(words[1])) }
     }
   }
 
-  /// Several if they share a number; none for an unknown one.
+  /// The classes of a major number: several if they share it; none if it is unknown.
   package func names(of major: UInt32) -> [String] { names[major] ?? [] }
 }

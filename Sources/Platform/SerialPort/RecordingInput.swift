@@ -7,14 +7,14 @@ import SystemCalls
 package final class RecordingInput {
   /// The result of one read.
   package enum ReadResult: Equatable, Sendable {
-    /// One byte or more.
+    /// One or more bytes.
     case bytes([UInt8])
     case end
     /// No data yet: use `whenReadable`.
     case wouldBlock
   }
 
-  /// For messages: the path, or `standard input`.
+  /// The name for messages: the path, or `standard input`.
   private let name: String
   private let loop: EventLoop
   private var descriptor: Descriptor?
@@ -41,7 +41,7 @@ package final class RecordingInput {
 
   isolated deinit { close() }
 
-  /// Closes it; the handler of `whenReadable` is not called any more.
+  /// Closes the recording; the handler of `whenReadable` is no longer called.
   package func close() {
     handler = nil
     source?.close()
@@ -52,12 +52,13 @@ package final class RecordingInput {
   /// Reads available data.
   ///
   /// - Parameter limit: maximum number of bytes, 1 or more.
-  /// - Throws: code `failed`: an I/O error.
+  /// - Throws: code `failed` on an I/O error.
   package func read(upTo limit: Int) throws(SerialPortError) -> ReadResult {
     var buffer = [UInt8](repeating: 0, count: max(limit, 1))
     do throws(Errno) {
-      // Checked first, because reading standard input would block. A FIFO without a writer looks like the end of input;
-      // poll distinguishes them, because it reports no hang-up before a writer has opened and closed it.
+      // Readiness is checked first, because reading standard input would block. A FIFO without a writer looks like the
+      // end of input; poll distinguishes the two, because it reports no hang-up before a writer has opened and closed
+      // the FIFO.
       let ready = try poll()
       if ready == 0 { return .wouldBlock }
       guard let result = try descriptor?.read(into: &buffer) else { return .end }
@@ -74,7 +75,7 @@ package final class RecordingInput {
   }
 
   /// Calls the handler once, in a later iteration of the loop, when `read` has a result. A second call replaces the
-  /// first.
+  /// first handler.
   package func whenReadable(_ handler: @escaping () -> Void) {
     self.handler = handler
     if let source {
@@ -84,7 +85,7 @@ package final class RecordingInput {
     guard kind != S_IFREG, let rawValue = descriptor?.rawValue else { return becomeReadableSoon() }
     do {
       source = try loop.addIO(rawValue, .readable) { [weak self] _ in
-        // Not needed until the next call.
+        // Events are not needed until the next call.
         self?.source?.pause()
         self?.becomeReadable()
       }

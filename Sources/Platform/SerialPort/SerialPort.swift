@@ -4,8 +4,8 @@ import ExternalInput
 import Glibc
 import SystemCalls
 
-/// An open receiver: a serial line in raw mode, or a character device that is no terminal, such as `/dev/gnss0`. It is
-/// exclusive and nonblocking, and does not reopen itself: `SerialSession` decides that.
+/// An open receiver: a serial line in raw mode, or a character device that is not a terminal, such as `/dev/gnss0`. It
+/// is exclusive and nonblocking. It does not reopen itself: `SerialSession` decides when to do that.
 package final class SerialPort {
   /// The read size; at 921,600 baud 4 KiB arrive in 44 ms.
   private static let bufferSize = 4096
@@ -27,10 +27,10 @@ package final class SerialPort {
   ///
   /// - Parameters:
   ///   - path: a character device, or a link to one.
-  ///   - baud: one of `BaudRate.all`; ignored if the device is no terminal.
+  ///   - baud: one of `BaudRate.all`; ignored if the device is not a terminal.
   ///   - onBytes: called with received data in order; the span is valid during the call.
-  ///   - onEnd: called once when the device is gone; the port is closed then.
-  /// - Throws: why it cannot be opened, with the advice.
+  ///   - onEnd: called once when the device is gone; the port is then closed.
+  /// - Throws: why the device cannot be opened, with the advice.
   package init(
     loop: EventLoop, path: String, baud: Int, onBytes: @escaping (Span<UInt8>) -> Void,
     onEnd: @escaping (SerialPortError) -> Void
@@ -66,20 +66,20 @@ package final class SerialPort {
     onEnd = nil
     source?.close()
     source = nil
-    // The exclusive mode ends only when the last descriptor is closed, and this may not be the last.
+    // The exclusive mode ends only when the last descriptor is closed, and this descriptor may not be the last.
     if isTerminal, let rawValue = descriptor?.rawValue { _ = ioctl(rawValue, UInt(TIOCNXCL)) }
     descriptor = nil
   }
 
-  /// Reports no data until `readNow` or `watch`, but the end of the device.
+  /// Until `readNow` or `watch`, reports no data, only the end of the device.
   package func pause() { source?.watch(for: []) }
 
-  /// Reports data when it arrives, as initially.
+  /// Reports data when it arrives, as in the beginning.
   package func watch() { source?.watch(for: .readable) }
 
   /// Reports available data.
   package func readNow() {
-    // Bounded for a device with endless data.
+    // Limited, in case the device has endless data.
     for _ in 0..<SerialPort.maximumReads {
       guard read() == SerialPort.bufferSize else { break }
     }
@@ -87,7 +87,7 @@ package final class SerialPort {
 
   /// Changes the baud rate and discards unread data.
   ///
-  /// - Throws: code `badBaud` if the device does not support it: then the rate is undefined.
+  /// - Throws: code `badBaud` if the device does not support it; the rate is then undefined.
   package func setBaud(_ baud: Int) throws(SerialPortError) {
     guard isTerminal, let rawValue = descriptor?.rawValue else { return }
     do {
@@ -111,7 +111,7 @@ package final class SerialPort {
       case .end?: end(SerialPortError(.vanished, "\(path): the device hung up"))
       }
     } catch {
-      // EIO, ENODEV and ENXIO are drivers' errors for a device that was unplugged.
+      // EIO, ENODEV and ENXIO are the errors that drivers return for a device that was unplugged.
       end(SerialPortError(.vanished, "\(path): the device is gone (\(error))", cause: error))
     }
     return 0
@@ -189,7 +189,7 @@ package final class SerialPort {
           .wrongKind, "\(path): this is not a device; a recording is read with type = \"replay\"")
       }
       let rawValue = descriptor.rawValue
-      // A lock for programs that check it, including root's; TIOCEXCL for those that do not.
+      // flock is for programs that check locks, including root's; TIOCEXCL for those that do not.
       do {
         _ = try Errno.retrying { flock(rawValue, LOCK_EX | LOCK_NB) }
       } catch {
@@ -197,8 +197,8 @@ package final class SerialPort {
       }
       guard isatty(rawValue) == 1 else { return }
       try setLine(rawValue, path, baud: baud)
-      // Not for a pseudo-terminal, such as socat's: its other end keeps it open, and the exclusive mode with it, even
-      // if this process is killed. Then it could never be opened again.
+      // This is not set for a pseudo-terminal, such as socat's: its other end keeps it open, and with it the exclusive
+      // mode, even if this process is killed. It could then never be opened again.
       if !pseudoTerminals.contains(status.deviceMajor) { _ = try Errno.retrying { ioctl(rawValue, UInt(TIOCEXCL)) } }
     } catch let error as SerialPortError {
       throw error
@@ -219,7 +219,7 @@ package final class SerialPort {
     // CLOCAL: receivers have no carrier detect line. Without HUPCL, reopening does not reset the receiver.
     line.c_cflag |= tcflag_t(CLOCAL | CREAD)
     line.c_cflag &= ~tcflag_t(CSTOPB | PARENB | HUPCL) & ~tcflag_t(CRTSCTS)
-    // VMIN 1: with 0 a quiet line would look like one that hung up.
+    // VMIN 1: with 0, a quiet line would look like a line that was hung up.
     unsafe withUnsafeMutableBytes(of: &line.c_cc) { characters in
       unsafe characters[Int(VMIN)] = 1
       unsafe characters[Int(VTIME)] = 0

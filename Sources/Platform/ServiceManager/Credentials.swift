@@ -7,13 +7,13 @@ package import Timekeeping
 
 /// Reads secrets: systemd credentials, and files that only their owner can read.
 package struct Credentials: Sendable {
-  /// Longer than any token or key in a header.
+  /// Maximum size in bytes: longer than any token or key in a header.
   private static let maximumSize = 16_384
 
   private let directory: String?
 
-  /// - Parameter directory: systemd's credentials directory of this service; by default CREDENTIALS_DIRECTORY, nil if
-  ///   there are none.
+  /// - Parameter directory: systemd's credentials directory for this service; by default CREDENTIALS_DIRECTORY; nil if
+  ///   there is none.
   package init(directory: String? = Credentials.environmentDirectory) {
     self.directory = directory
   }
@@ -48,7 +48,7 @@ package struct Credentials: Sendable {
     }
   }
 
-  /// A file that is only accessible for its owner.
+  /// A secret in a file that is accessible only to its owner.
   ///
   /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
   package func secret(inFile path: String) throws(ServiceManagerError) -> Secret {
@@ -58,8 +58,8 @@ package struct Credentials: Sendable {
     return try Credentials.read(path, isPrivate: true, advice: "write the secret into it, with mode 0600")
   }
 
-  /// A token file of another program, and its modification time by the wall clock. Its group may read it, because
-  /// another user's program shares it like that.
+  /// The token in a file that another program writes, and the file's modification time by the wall clock. The file's
+  /// group may read it, because a program of another user shares it in this way.
   ///
   /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
   package func token(inFile path: String) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
@@ -73,9 +73,9 @@ package struct Credentials: Sendable {
   }
 
   /// - Parameters:
-  ///   - othersMay: the permission bits beside the owner's that are allowed.
-  ///   - expectedMode: the mode that it should have.
-  ///   - isText: whether it may have several lines, and be empty temporarily.
+  ///   - othersMay: the permission bits that are allowed in addition to the owner's.
+  ///   - expectedMode: the mode that the file should have.
+  ///   - isText: whether the file may have several lines, and be empty temporarily.
   private static func read(
     _ path: String, othersMay: mode_t, expectedMode: String, isText: Bool, advice: String
   ) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
@@ -110,7 +110,7 @@ package struct Credentials: Sendable {
     return (try isText ? text(content.bytes, path) : secret(content.bytes, path), modified)
   }
 
-  /// The content of a regular file, up to slightly more than the maximum size: for comparison only.
+  /// The content of a regular file, up to slightly more than the maximum size: only to be used in comparisons.
   ///
   /// - Throws: the system's error.
   package static func bytes(_ path: String) throws(Errno) -> Secret {
@@ -121,9 +121,9 @@ package struct Credentials: Sendable {
     guard bytes.count <= maximumSize else {
       throw ServiceManagerError(.unusable, "\(path): longer than \(maximumSize) bytes; a secret is one short text")
     }
-    // The trailing line break that editors add.
+    // Remove the trailing line break that editors add.
     var text = bytes[...]
-    // The byte order mark that some editors put before the text; no header begins with it.
+    // Remove the byte order mark that some editors put before the text; no header begins with it.
     if text.starts(with: [0xEF, 0xBB, 0xBF]) { text.removeFirst(3) }
     if text.last == UInt8(ascii: "\n") { text.removeLast() }
     if text.last == UInt8(ascii: "\r") { text.removeLast() }

@@ -4,8 +4,8 @@ import Glibc
 import SystemCalls
 package import Timekeeping
 
-/// Writes events to the journal with their fields if standard error is connected to it, otherwise to standard error as
-/// lines.
+/// Writes events with their fields to the journal if standard error is connected to it, and otherwise as lines to
+/// standard error.
 package struct Journal: Sendable {
   private enum Destination {
     case journal
@@ -15,10 +15,10 @@ package struct Journal: Sendable {
 
   private let destination: Destination
 
-  /// Less severe entries are discarded.
+  /// Entries that are less severe than this are discarded.
   package var level: Priority
 
-  /// Detects what standard error is.
+  /// Detects what standard error is connected to.
   package init(level: Priority) {
     self.init(level: level, descriptor: STDERR_FILENO, journalStream: Environment.value(of: "JOURNAL_STREAM"))
   }
@@ -36,7 +36,7 @@ package struct Journal: Sendable {
     }
   }
 
-  /// Whether an entry of this priority would be written. Check it first where creating an entry is costly.
+  /// Whether an entry of this priority would be written. To be checked first where creating an entry is costly.
   package func accepts(_ priority: Priority) -> Bool { priority <= level }
 
   /// Writes an entry, unless it is below the level. Never blocks; entries that cannot be written are lost.
@@ -52,7 +52,7 @@ package struct Journal: Sendable {
 
   private static func send(_ entry: JournalEntry) -> Bool {
     let assignments = entry.assignments
-    // One buffer for all, so that the pointers into it stay valid.
+    // One buffer for all assignments, so that the pointers into it stay valid.
     var bytes: [UInt8] = []
     for assignment in assignments { bytes.append(contentsOf: assignment) }
     return unsafe bytes.withUnsafeMutableBytes { memory in
@@ -77,14 +77,14 @@ package struct Journal: Sendable {
     }
   }
 
-  /// Whether a line can be written without blocking. For a pipe poll(2) reports that while a page is free, which is
-  /// larger than a line. Errors are reported by the write.
+  /// Whether a line can be written without blocking. For a pipe, poll(2) reports this while a page is free, and a page
+  /// is larger than a line. Errors are reported by the write.
   private static func canWriteLine(_ descriptor: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return unsafe poll(&request, 1, 0) != 0
   }
 
-  /// As in `08:30:00 warning: the receiver is silent`.
+  /// The line for an entry, as in `08:30:00 warning: the receiver is silent`.
   static func line(_ entry: JournalEntry, time: String?) -> String {
     let label =
       switch entry.priority {

@@ -5,7 +5,7 @@ package import Timekeeping
 package struct JournalEntry: Equatable, Sendable {
   /// A field in addition to the message, such as `FLEET_CATEGORY`.
   package struct Field: Equatable, Sendable {
-    /// Letters A to Z, digits and underscores, beginning with a letter; the journal ignores others.
+    /// Letters A to Z, digits and underscores, beginning with a letter; the journal ignores fields with other names.
     package var name: String
     /// Any text.
     package var value: String
@@ -22,7 +22,7 @@ package struct JournalEntry: Equatable, Sendable {
   package var message: String
   /// MESSAGE_ID: 32 hexadecimal digits that identify this kind of event forever.
   package var messageID: String?
-  /// In the order in which they are written; names are in upper case.
+  /// The fields in the order in which they are written; names are in upper case.
   package var fields: [Field]
 
   package init(_ priority: Priority, _ message: String, messageID: String? = nil, fields: [Field] = []) {
@@ -32,7 +32,7 @@ package struct JournalEntry: Equatable, Sendable {
     self.fields = fields
   }
 
-  /// For sd_journal_sendv(3): `NAME=value`, one array each.
+  /// The entry for sd_journal_sendv(3): `NAME=value`, one array for each field.
   var assignments: [[UInt8]] {
     var assignments = [Array("MESSAGE=\(message)".utf8), Array("PRIORITY=\(priority.rawValue)".utf8)]
     if let messageID { assignments.append(Array("MESSAGE_ID=\(messageID)".utf8)) }

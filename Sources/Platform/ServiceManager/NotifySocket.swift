@@ -3,11 +3,11 @@ import Glibc
 import SystemCalls
 
 /// A connection to the service manager's socket for notifications: one system call for each message. sd_notify(3) makes
-/// a socket for each, which takes eight.
+/// a socket for each message, which takes eight.
 final class NotifySocket: Sendable {
   private let descriptor: Descriptor
 
-  /// Nil if it cannot be connected.
+  /// Nil if the socket cannot be connected.
   ///
   /// - Parameter address: NOTIFY_SOCKET: a path, or an abstract name after `@`.
   init?(_ address: String) {
@@ -36,7 +36,7 @@ final class NotifySocket: Sendable {
     }
   }
 
-  /// - Returns: false if the manager has another socket by now, or cannot take the message at once.
+  /// - Returns: false if the manager has another socket by now, or cannot accept the message at once.
   func send(_ message: String) -> Bool {
     let bytes = Array(message.utf8)
     let sent = try? Errno.retrying {

@@ -8,12 +8,12 @@ package typealias ServiceManagerError = PlatformError<ServiceManagerErrorCode>
 package enum ServiceManagerErrorCode: String, Sendable {
   /// There is no such credential or file.
   case missing
-  /// Credentials are only available to services, and this process is none.
+  /// Credentials are available only to services, and this process is not a service.
   case notPassed
   /// Permission denied.
   case denied
-  /// Accessible for others.
+  /// The file is accessible to other users.
   case exposed
-  /// It is empty, too long, not text, or no regular file.
+  /// It is empty, too long, not text, or not a regular file.
   case unusable
 }

@@ -4,7 +4,7 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Notifies the service manager (sd_notify(3)). No effect without one.
+/// Notifies the service manager (sd_notify(3)). Has no effect if there is none.
 package struct ServiceNotifier: Sendable {
   /// Whether there is a manager: NOTIFY_SOCKET was set at initialization.
   package let isActive: Bool
@@ -16,7 +16,7 @@ package struct ServiceNotifier: Sendable {
     socket = address.flatMap { NotifySocket($0) }
   }
 
-  /// The service is ready; also after a reload.
+  /// The service is ready; also sent after a reload.
   @discardableResult
   package func ready() -> Bool { notify(["READY=1"]) }
 
@@ -24,14 +24,14 @@ package struct ServiceNotifier: Sendable {
   @discardableResult
   package func status(_ status: String) -> Bool { notify(["STATUS=\(status.onOneLine)"]) }
 
-  /// The service is stopping, which takes up to this time from now on: it may be longer than `TimeoutStopSec=`, after
-  /// which systemd would end a service that stops by itself, too.
+  /// The service is stopping, which takes up to this time from now. The time may be longer than `TimeoutStopSec=`,
+  /// after which systemd would otherwise end the service, even one that stops on its own.
   @discardableResult
   package func stopping(within time: Duration) -> Bool {
     notify(["STOPPING=1", "EXTEND_TIMEOUT_USEC=\(time.nanoseconds / 1000)"])
   }
 
-  /// The service is reloading its settings; `ready` ends that.
+  /// The service is reloading its settings; `ready` ends the reload.
   @discardableResult
   package func reloading() -> Bool {
     var time = timespec()
@@ -44,15 +44,15 @@ package struct ServiceNotifier: Sendable {
   @discardableResult
   package func watchdog() -> Bool { notify(["WATCHDOG=1"]) }
 
-  /// The watchdog timeout (WatchdogSec=), within which `watchdog` must be called; half of it is recommended. Nil if it
-  /// is disabled.
+  /// The watchdog timeout (WatchdogSec=), within which `watchdog` must be called; half of it is recommended. Nil if the
+  /// watchdog is disabled.
   package var watchdogInterval: Duration? {
     var microseconds: UInt64 = 0
     guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
     return .microseconds(Int64(clamping: microseconds))
   }
 
-  /// - Returns: whether the message was sent. A manager that does not listen any more is no reason to stop.
+  /// - Returns: whether the message was sent. A manager that no longer listens is not a reason to stop.
   private func notify(_ assignments: [String]) -> Bool {
     guard isActive else { return false }
     let message = assignments.joined(separator: "\n")
@@ -62,7 +62,7 @@ package struct ServiceNotifier: Sendable {
 }
 
 extension String {
-  /// Without control characters: each becomes a space.
+  /// The text with each control character replaced by a space.
   var onOneLine: String {
     guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return self }
     return String(

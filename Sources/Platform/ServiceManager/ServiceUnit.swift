@@ -6,7 +6,8 @@ import SystemCalls
 package enum ServiceUnit {
   private static let maxTextSize = 4096
 
-  /// As in `fleet-locationd@van.service`; nil without systemd, and for a process that a user has started.
+  /// The unit's name, as in `fleet-locationd@van.service`; nil without systemd, and for a process that a user has
+  /// started.
   package static var current: String? {
     var buffer = [UInt8](repeating: 0, count: maxTextSize)
     guard let file = try? Descriptor.open("/proc/self/cgroup", O_RDONLY),
@@ -15,13 +16,15 @@ package enum ServiceUnit {
     return unit(inCgroup: String(decoding: buffer.prefix(count), as: UTF8.self))
   }
 
-  /// sd_pid_get_unit(3) would read the control group of process 1 as well, which the unit hides (ProtectProc=).
+  /// The unit in a control group. sd_pid_get_unit(3) is not used: it would also read the control group of process 1,
+  /// which the unit hides (ProtectProc=).
   ///
-  /// - Parameter text: of /proc/PID/cgroup.
+  /// - Parameter text: the text of /proc/PID/cgroup.
   static func unit(inCgroup text: String) -> String? {
     for line in text.split(separator: "\n") {
       let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-      // The hierarchy of systemd, in version 2 of control groups or beside version 1.
+      // The hierarchy of systemd: that of control groups version 2, or the one that is named after systemd in version
+      // 1.
       guard fields.count == 3, fields[1].isEmpty || fields[1] == "name=systemd",
         let unit = fields[2].split(separator: "/").last, unit.hasSuffix(".service")
       else { continue }

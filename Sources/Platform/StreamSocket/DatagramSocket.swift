@@ -25,7 +25,7 @@ package final class DatagramSocket {
   private static let bufferSize = 65_536
   /// Maximum number of datagrams per iteration of the loop, so that a flood does not block other events.
   private static let maximumPerTurn = 64
-  /// Maximum number of datagrams in `readNow`: more than the kernel keeps.
+  /// Maximum number of datagrams in `readNow`: more than the kernel queues.
   private static let maximumKept = 1024
 
   private let descriptor: Descriptor
@@ -36,14 +36,14 @@ package final class DatagramSocket {
   private var source: EventSource<IOEvents>?
   private var buffer = [UInt8](repeating: 0, count: bufferSize)
 
-  /// Receives from the next iteration of the loop on.
+  /// Starts to receive with the next iteration of the loop.
   ///
   /// - Parameters:
   ///   - host: a numeric address; an IPv6 address without brackets.
   ///   - port: 0: chosen by the kernel.
   ///   - onDatagram: called with each datagram, its sender and the sender's port; the span is valid during the call.
-  ///   - onEnd: called once if receiving fails; the socket is closed then.
-  /// - Throws: code `inUse`, `unreachable` if no interface has the address or the name, or `failed`.
+  ///   - onEnd: called once if receiving fails; the socket is then closed.
+  /// - Throws: code `inUse`, `unreachable` if no interface has the address or the name, `failed`.
   package init(
     loop: EventLoop, host: String, port: Int, group: Group? = nil,
     onDatagram: @escaping (Span<UInt8>, IPAddress, UInt16) -> Void, onEnd: @escaping (StreamSocketError) -> Void
@@ -92,7 +92,8 @@ package final class DatagramSocket {
     guard let group else { return }
     do throws(Errno) {
       try change(MCAST_JOIN_GROUP)
-      // Only what this socket joined, not what other programs of this machine have joined.
+      // Receive only from the groups that this socket joined, not from those that other programs on this machine
+      // joined.
       if group.address.isV4 {
         try SocketOption.set(descriptor.rawValue, Int32(IPPROTO_IP), IP_MULTICAST_ALL, 0)
       } else {
@@ -127,18 +128,18 @@ package final class DatagramSocket {
     }
   }
 
-  /// Does not watch for datagrams; those that come wait in the kernel, as many as it keeps.
+  /// Stops watching for datagrams; those that arrive are queued in the kernel, as many as it stores.
   package func pause() { source?.watch(for: []) }
 
   /// Watches for datagrams again.
   package func watch() { source?.watch(for: .readable) }
 
-  /// Reports the datagrams that have come.
+  /// Reports the datagrams that have arrived.
   package func readNow() { receive(upTo: DatagramSocket.maximumKept) }
 
   private func receive(upTo most: Int) {
     for _ in 0..<most {
-      // A handler may have closed it.
+      // A handler may have closed the socket.
       guard source != nil else { return }
       var storage = sockaddr_storage()
       let count: Int

@@ -8,9 +8,10 @@ import SystemCalls
 /// Resolves host names without blocking the event loop.
 ///
 /// Numeric addresses and `localhost` need no look-up. A name is resolved by glibc's getaddrinfo_a(3), which queries
-/// name servers on a thread of its own, as libcurl does; the loop polls it. libcurl itself would need its whole HTTP
-/// client, and a callback of getaddrinfo_a would come as a signal or on another thread. A look-up that outlives its
-/// caller is reused by the next one, so that dead name servers do not accumulate threads.
+/// name servers on a thread of its own, as libcurl does; the loop polls it. libcurl itself is not used, because it
+/// would need its whole HTTP client. A callback is not used, because getaddrinfo_a would make it in a signal handler or
+/// on another thread. A look-up that outlives its caller is reused by the next one, so that dead name servers do not
+/// accumulate threads.
 @safe package final class HostLookup {
   private static let pollInterval = Duration.milliseconds(50)
 
@@ -64,7 +65,7 @@ import SystemCalls
     timer?.arm(at: .boot)
   }
 
-  /// The result is not needed any more; a look-up in progress continues for the next caller.
+  /// The result is no longer needed; a look-up in progress continues for the next caller.
   func cancel() {
     completion = nil
     timer?.disarm()

@@ -13,7 +13,8 @@ nonisolated enum ListeningAddress {
   /// A nonblocking, close-on-exec socket bound to a numeric address. `::` also accepts IPv4.
   ///
   /// - Parameter isReused: whether to set SO_REUSEADDR. With it a TCP server can bind its address right after a
-  ///   restart, and programs share the datagrams of a group; but of unicast datagrams the latest program would get all.
+  ///   restart, and programs share the datagrams of a group; but the program that was started last would get all
+  ///   unicast datagrams.
   static func bind(host: String, port: Int, type: Int32, isReused: Bool) throws(Errno) -> Descriptor {
     guard let address = SocketAddress.withoutLookup(host: host, port: String(port))?.first else { throw Errno(EINVAL) }
     let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -25,7 +26,7 @@ nonisolated enum ListeningAddress {
     return descriptor
   }
 
-  /// The peer of a connection; nil if it is closed.
+  /// The peer of a connection; nil if the connection is closed.
   static func peer(of descriptor: Int32) -> IPAddress? {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -47,7 +48,7 @@ nonisolated enum ListeningAddress {
 
   /// The port in a `sockaddr` of IPv4 or IPv6.
   static func port(in storage: sockaddr_storage) -> UInt16 {
-    // It has the same offset in both families.
+    // The port has the same offset in both families.
     let bytes = bytes(of: storage)
     return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
   }

@@ -2,7 +2,7 @@
 import Glibc
 import SystemCalls
 
-/// Options of sockets, by setsockopt(2).
+/// Sets options of sockets by setsockopt(2).
 nonisolated enum SocketOption {
   /// Enables an option.
   static func enable(_ descriptor: Int32, _ level: Int32, _ option: Int32) throws(Errno) {
@@ -16,8 +16,8 @@ nonisolated enum SocketOption {
     }
   }
 
-  /// TCP keep-alive: detects a dead peer after 90 s of silence. Errors are ignored, because sources have timeouts of
-  /// their own.
+  /// Enables TCP keep-alive, which detects a dead peer after 90 s of silence. Errors are ignored, because sources have
+  /// timeouts of their own.
   static func keepAlive(_ descriptor: Int32) {
     try? enable(descriptor, SOL_SOCKET, SO_KEEPALIVE)
     try? set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)

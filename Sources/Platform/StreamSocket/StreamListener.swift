@@ -17,11 +17,11 @@ package final class StreamListener {
 
   /// The listen backlog of the kernel.
   private static let backlog: Int32 = 16
-  /// Maximum number of accepted connections per iteration of the loop, so that a thousand at once do not block other
-  /// events.
+  /// Maximum number of accepted connections per iteration of the loop, so that a thousand simultaneous connections do
+  /// not block other events.
   private static let maximumPerTurn = 16
-  /// Pause after accept(2) failed for lack of descriptors or memory: the socket stays readable, and the loop would
-  /// spin.
+  /// Pause after accept(2) failed because of a lack of descriptors or memory: the socket stays readable, and the loop
+  /// would spin.
   private static let pauseWithoutResources = Duration.seconds(1)
 
   private let loop: EventLoop
@@ -73,11 +73,11 @@ package final class StreamListener {
 
   private func accept() {
     for _ in 0..<StreamListener.maximumPerTurn {
-      // A handler may have closed it.
+      // A handler may have closed the listener.
       guard source != nil else { return }
       let rawValue = fleet_accept(descriptor.rawValue)
       guard rawValue >= 0 else {
-        // After any other error the client is gone, or there is none.
+        // After any other error, the client has disconnected, or there is none.
         if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) {
           source?.pause()
           resumption?.arm(at: loop.now.boot + StreamListener.pauseWithoutResources)

@@ -4,7 +4,8 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// A nonblocking TCP connection on the event loop. It does not reconnect by itself: its session decides that.
+/// A nonblocking TCP connection on the event loop. It does not reconnect by itself: its session decides when to do
+/// that.
 package final class StreamSocket {
   /// The read size.
   private static let bufferSize = 8192
@@ -20,7 +21,7 @@ package final class StreamSocket {
   private var source: EventSource<IOEvents>?
   private var timer: LoopTimer?
   private var buffer = [UInt8](repeating: 0, count: bufferSize)
-  /// Addresses that were not tried yet.
+  /// Addresses that have not been tried yet.
   private var addresses: [SocketAddress] = []
   private var isConnected = false
   private var unsent: [UInt8] = []
@@ -106,14 +107,14 @@ package final class StreamSocket {
     closeDescriptor()
   }
 
-  /// Sends data. Before the connection is established and after it was closed, data is discarded.
+  /// Sends data. Data is discarded before the connection is established and after it was closed.
   package func send(_ bytes: [UInt8]) {
     guard isConnected, descriptor != nil else { return }
     unsent += bytes
     write()
   }
 
-  /// Reports data only once at least this many bytes have come, or the connection ends. Initially 1.
+  /// Reports data only once at least this many bytes have arrived, or the connection ends (SO_RCVLOWAT). Initially 1.
   package func setLowWaterMark(_ count: Int) {
     guard let rawValue = descriptor?.rawValue else { return }
     lowWaterMark = count
@@ -122,7 +123,7 @@ package final class StreamSocket {
 
   /// Reports available data.
   package func readNow() {
-    // Bounded for a peer that sends without end.
+    // Limited, in case the peer sends without end.
     for _ in 0..<StreamSocket.maximumReads {
       guard read() == StreamSocket.bufferSize else { break }
     }
@@ -166,7 +167,7 @@ package final class StreamSocket {
     guard isConnected else { return finishConnecting() }
     if events.contains(.writable) { write() }
     guard !events.isDisjoint(with: [.readable, .hangUp, .error]) else { return }
-    // What one read leaves would not be reported.
+    // With such a low-water mark, the bytes that a single read leaves would not be reported.
     if lowWaterMark > StreamSocket.bufferSize { readNow() } else { read() }
   }
 
@@ -212,7 +213,7 @@ package final class StreamSocket {
       if error.code == EAGAIN {
         source?.watch(for: [.readable, .writable])
       } else {
-        // In an iteration of its own, because the caller is in the middle of sending.
+        // Ends in a separate iteration of the loop, because the caller is in the middle of sending.
         loop.defer { [weak self] in self.map { $0.end(StreamSocketError($0.name, error)) } }
       }
     }

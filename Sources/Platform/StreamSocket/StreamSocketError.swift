@@ -24,7 +24,7 @@ package nonisolated enum StreamSocketErrorCode: Sendable {
 }
 
 nonisolated extension PlatformError where Code == StreamSocketErrorCode {
-  /// The error of connecting, or a later one.
+  /// The error of connecting, or of a later call.
   init(_ name: String, _ error: Errno) {
     let code: Code =
       switch error.code {

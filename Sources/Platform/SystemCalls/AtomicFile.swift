@@ -6,14 +6,14 @@ package enum AtomicFile {
   /// Writes a temporary file next to `path` and renames it.
   ///
   /// - Parameters:
-  ///   - mode: the permissions, whatever the umask.
-  ///   - isDurable: whether file and name are on disk on return.
+  ///   - mode: the permissions, regardless of the umask.
+  ///   - isDurable: whether the file and its name are on disk on return.
   ///   - isNameEnough: whether an empty file is better than none if the disk is full.
   package static func write(
     _ bytes: [UInt8], to path: String, mode: mode_t, isDurable: Bool, isNameEnough: Bool = false
   ) throws(Errno) {
     let temporary = path + ".new"
-    // A file left behind by a crash may be anything.
+    // A file that a crash has left behind may be of any kind.
     _ = unsafe unlink(temporary)
     do throws(Errno) {
       let file = Descriptor(
@@ -35,7 +35,7 @@ package enum AtomicFile {
     if isDurable { try syncDirectory(of: path) }
   }
 
-  /// Gives a file a second name durably, under which it stays when the first one is replaced.
+  /// Gives a file a second name durably; under this name it remains when the first one is replaced.
   ///
   /// - Throws: EEXIST if there is a file of this name.
   package static func keep(_ path: String, as new: String) throws(Errno) {
@@ -64,7 +64,7 @@ package enum AtomicFile {
     try syncDirectory(of: path)
   }
 
-  /// At most `limit` bytes from the start of a regular file; empty if it cannot be read, or is no regular file.
+  /// At most `limit` bytes from the start of a regular file; empty if it cannot be read, or is not a regular file.
   ///
   /// - Returns: nil if the file does not exist.
   /// - Throws: the error of lstat(2), if its existence is unknown.
@@ -91,7 +91,7 @@ package enum AtomicFile {
     path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
 
-  /// A rename is only durable after its directory was synced.
+  /// A rename is durable only after its directory was synced.
   private static func syncDirectory(of path: String) throws(Errno) {
     let parent = try Descriptor.open(directory(of: path), O_RDONLY | O_DIRECTORY)
     _ = try Errno.retrying { fsync(parent.rawValue) }

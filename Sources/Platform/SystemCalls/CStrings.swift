@@ -3,7 +3,7 @@ import Glibc
 
 /// A null-terminated array of C strings, as for exec(3) and getopt(3), valid while this object exists.
 @safe package final class CStrings {
-  /// The array with its null pointer at the end; a C function may permute it.
+  /// The array with a null pointer at the end; a C function may permute it.
   package var pointers: [UnsafeMutablePointer<CChar>?]
   private let owned: [UnsafeMutablePointer<CChar>?]
 

@@ -3,18 +3,18 @@ package import Glibc
 
 /// An open file descriptor with one owner: it is closed when the owner releases it.
 ///
-/// A descriptor that an event loop watches must be removed from the loop before.
+/// A descriptor that an event loop watches must be removed from the loop before that.
 package struct Descriptor: ~Copyable, Sendable {
   /// For other platform wrappers only; must not be closed or stored.
   package let rawValue: Int32
 
-  /// - Parameter rawValue: open, and not owned elsewhere.
+  /// - Parameter rawValue: an open descriptor that nothing else owns.
   package init(owning rawValue: Int32) {
     self.rawValue = rawValue
   }
 
   deinit {
-    // Linux closes the descriptor whatever close(2) returns; closing again could close another file.
+    // Linux closes the descriptor regardless of what close(2) returns; closing again could close another file.
     _ = close(rawValue)
   }
 
@@ -50,7 +50,7 @@ package struct Descriptor: ~Copyable, Sendable {
     }
   }
 
-  /// Blocks until there is data to read, or the other end is closed. Not for the event loop's thread.
+  /// Blocks until there is data to read, or the other end is closed. Must not be called on the event loop's thread.
   ///
   /// - Throws: the error of poll(2).
   package borrowing func waitUntilReadable() throws(Errno) {
@@ -58,19 +58,20 @@ package struct Descriptor: ~Copyable, Sendable {
     _ = try Errno.retrying { unsafe poll(&entry, 1, -1) }
   }
 
-  /// fstat(2).
+  /// The status of the descriptor (fstat(2)).
   package borrowing func status() throws(Errno) -> stat { try Descriptor.status(of: rawValue) }
 
-  /// fstat(2) of a descriptor with another owner.
+  /// The status of a descriptor with another owner (fstat(2)).
   package static func status(of rawValue: Int32) throws(Errno) -> stat {
     var status = stat()
     _ = try Errno.retrying { unsafe fstat(rawValue, &status) }
     return status
   }
 
-  /// Writes all data to a descriptor with another owner without blocking: what does not fit into a pipe is dropped.
+  /// Writes all data to a descriptor with another owner without blocking: data that does not fit into a pipe is
+  /// dropped.
   ///
-  /// - Throws: EAGAIN if some of it was dropped, or the error of write(2).
+  /// - Throws: EAGAIN if some data was dropped, or the error of write(2).
   package static func write(_ bytes: [UInt8], to rawValue: Int32) throws(Errno) {
     var offset = 0
     while offset < bytes.count {
@@ -85,9 +86,9 @@ extension stat {
   /// The kind of file: S_IFREG, S_IFCHR and so on.
   package var kind: mode_t { st_mode & S_IFMT }
 
-  /// The major number of a device, which identifies its driver; as gnu_dev_major(3), which is a macro.
+  /// The major number of a device, which identifies its driver; as in gnu_dev_major(3), which is a macro.
   package var deviceMajor: UInt32 { UInt32(truncatingIfNeeded: (st_rdev >> 8) & 0xFFF | (st_rdev >> 32) & ~0xFFF) }
 
-  /// The minor number of a device, which identifies it among those of its driver; as gnu_dev_minor(3).
+  /// The minor number of a device, which identifies it among the devices of its driver; as in gnu_dev_minor(3).
   package var deviceMinor: UInt32 { UInt32(truncatingIfNeeded: st_rdev & 0xFF | (st_rdev >> 12) & ~0xFF) }
 }

@@ -19,8 +19,8 @@ package enum Environment {
     return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
   }
 
-  /// Forbids core files of this process, which would hold its secrets, and that other processes of its user read its
-  /// memory. Programs that it executes are not affected.
+  /// Forbids core files of this process, which would contain its secrets, and prevents other processes of its user from
+  /// reading its memory. Programs that it executes are not affected.
   package static func forbidCoreFiles() { fleet_forbid_core_files() }
 
   /// Sets a variable for this process and its children.

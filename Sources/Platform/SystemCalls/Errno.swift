@@ -3,7 +3,7 @@ import Glibc
 
 /// An error of a system call.
 package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
-  /// As in errno(3), positive.
+  /// The error number, as in errno(3); positive.
   package let code: Int32
 
   package init(_ code: Int32) {
@@ -19,7 +19,7 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   /// Repeats a call while signals interrupt it (EINTR), and reads errno at once.
   ///
   /// - Parameter call: returns a negative number if it failed.
-  /// - Throws: the errno.
+  /// - Throws: the error number.
   package static func retrying<Result: SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {
     while true {
       let result = call()

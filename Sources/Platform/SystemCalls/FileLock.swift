@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// A file lock (flock(2)). It is released with this object, or when the process ends; the file stays.
+/// A file lock (flock(2)). It is released with this object, or when the process ends; the file remains.
 package final class FileLock {
   private let descriptor: Descriptor
 
@@ -14,7 +14,7 @@ package final class FileLock {
   package init(_ path: String, remark: String? = nil, owner: uid_t? = nil) throws(Errno) {
     let file = try FileLock.open(path, owner: owner)
     _ = try Errno.retrying { flock(file.rawValue, LOCK_EX | LOCK_NB) }
-    // For information; the lock does not depend on it.
+    // The text is only for information; the lock does not depend on it.
     _ = ftruncate(file.rawValue, 0)
     let text = "\(getpid())\n" + (remark.map { "\($0)\n" } ?? "")
     try? Descriptor.write(Array(text.utf8), to: file.rawValue)
@@ -24,7 +24,7 @@ package final class FileLock {
   private static func open(_ path: String, owner: uid_t?) throws(Errno) -> Descriptor {
     let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
     do throws(Errno) {
-      // Only of a new file is it certain that it is no link to another one.
+      // Only if the file is new is it certain that it is not a link to another file.
       let file = Descriptor(
         owning: try Errno.retrying { unsafe Glibc.open(path, flags | O_CREAT | O_EXCL, 0o600) })
       if let owner, geteuid() == 0 { _ = try Errno.retrying { fchown(file.rawValue, owner, gid_t.max) } }
@@ -47,9 +47,9 @@ package final class FileLock {
     return lines.count > index ? String(lines[index]) : nil
   }
 
-  /// Whether another process has locked a file, without locking it for longer than an instant.
+  /// Whether another process has locked a file, without locking it for more than an instant.
   ///
-  /// - Throws: the error of open(2), but for a file that does not exist.
+  /// - Throws: the error of open(2), except for a file that does not exist.
   package static func isHeld(_ path: String) throws(Errno) -> Bool {
     do throws(Errno) {
       let file = try Descriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// The device and inode of a file or directory: another one in its place has others.
+/// The device and inode of a file or directory: another file in its place has different ones.
 package struct Inode: Equatable, Sendable {
   private let device: UInt64
   private let number: UInt64

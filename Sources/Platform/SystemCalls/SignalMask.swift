@@ -8,8 +8,8 @@ package enum SignalMask {
     change(SIG_BLOCK, signals)
   }
 
-  /// Performs the default action of a blocked signal: terminate or stop the process. Returns if there is none, or when
-  /// the process continues.
+  /// Performs the default action of a blocked signal: terminate or stop the process. Returns if the signal has none, or
+  /// when the process continues.
   package static func performDefaultAction(of signal: Int32) {
     _ = Glibc.signal(signal, SIG_DFL)
     raise(signal)

@@ -3,7 +3,7 @@ package import Glibc
 
 /// Reads links and short files.
 package enum SystemFile {
-  /// The target of a link; nil if it is none, or not accessible.
+  /// The target of a link; nil if it is not a link, or not accessible.
   package static func target(ofLink path: String) -> String? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -40,10 +40,10 @@ package enum SystemFile {
     return text.split { $0 == UInt8(ascii: "\n") }.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// The status and the content of a regular file, up to slightly more than `limit` bytes; of anything else the status
-  /// alone.
+  /// The status and the content of a regular file, up to slightly more than `limit` bytes; for anything else only the
+  /// status.
   ///
-  /// - Parameter flags: for open(2), beside those for reading.
+  /// - Parameter flags: flags for open(2), in addition to those for reading.
   package static func content(
     of path: String, limit: Int, flags: Int32 = 0
   ) throws(Errno) -> (status: stat, bytes: [UInt8]) {

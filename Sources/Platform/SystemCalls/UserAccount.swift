@@ -31,7 +31,7 @@ package struct UserAccount: Equatable, Sendable {
       name: name ?? "user \(id)", id: id, groups: Set(groups.prefix(max(Int(count), 0))).union([getegid()]))
   }
 
-  /// Nil if it has no name.
+  /// The name of a group; nil if it has none.
   package static func name(ofGroup id: gid_t) -> String? {
     unsafe getgrgid(id).map { unsafe String(cString: $0.pointee.gr_name) }
   }
@@ -39,7 +39,7 @@ package struct UserAccount: Equatable, Sendable {
   private static func groups(of name: String, _ primary: gid_t) -> Set<gid_t> {
     var groups = [gid_t](repeating: 0, count: 1024)
     var count = Int32(groups.count)
-    // A user in more groups than a process may have does not run a service.
+    // A user who is in more groups than a process may have does not run a service.
     guard unsafe getgrouplist(name, primary, &groups, &count) >= 0 else { return [primary] }
     return Set(groups.prefix(max(Int(count), 0))).union([primary])
   }

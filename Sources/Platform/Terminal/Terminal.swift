@@ -5,9 +5,9 @@ package import SystemCalls
 /// The terminal at standard output for a full-screen program: alternate screen, hidden cursor, raw keys without echo.
 /// Keys for signals (Ctrl-C, Ctrl-Z) still send them.
 ///
-/// `leave` restores it, and must be called before the process ends or stops.
+/// `leave` restores the terminal, and must be called before the process ends or stops.
 package final class Terminal {
-  /// In characters.
+  /// The size in characters.
   package struct Size: Equatable, Sendable {
     /// Columns.
     package var columns: Int
@@ -29,10 +29,10 @@ package final class Terminal {
 
   /// Alternate screen, hidden cursor, and a cleared screen for terminals without an alternate one.
   private static let entering = Array("\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J".utf8)
-  /// Sent when it is entered already, in case another program has changed it: a terminal that enters the alternate
-  /// screen twice loses the saved cursor position.
+  /// Sent if full-screen mode has been entered already, in case another program has changed the terminal: a terminal
+  /// that enters the alternate screen twice loses the saved cursor position.
   private static let reentering = Array("\u{1b}[?25l".utf8)
-  /// Moves to the last line first, for terminals without an alternate screen.
+  /// First moves to the last line, for terminals without an alternate screen.
   private static let leaving = Array("\u{1b}[0m\u{1b}[?25h\u{1b}[999;1H\n\u{1b}[?1049l".utf8)
   private static let writeTimeout: Int32 = 1000
 
@@ -40,7 +40,7 @@ package final class Terminal {
   private let original: termios
   private var isEntered = false
 
-  /// - Throws: ENOTTY if standard output is no terminal.
+  /// - Throws: ENOTTY if standard output is not a terminal.
   package init() throws(Errno) {
     var attributes = termios()
     let output = output
@@ -60,7 +60,7 @@ package final class Terminal {
     return Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
-  /// The descriptor to watch for keys; nil if standard input is no terminal.
+  /// The descriptor to watch for keys; nil if standard input is not a terminal.
   package var keyboard: Int32? { isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : nil }
 
   /// Enters full-screen mode; idempotent. In the background this stops the process until it is in the foreground.
@@ -99,7 +99,7 @@ package final class Terminal {
         }
         rest = rest.dropFirst(count)
       } catch {
-        // Another process that shares the terminal has set O_NONBLOCK.
+        // EAGAIN: another process that shares the terminal has set O_NONBLOCK.
         guard error.code == EAGAIN else { throw error }
         var entry = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
         guard try Errno.retrying({ unsafe poll(&entry, 1, Terminal.writeTimeout) }) > 0 else { throw error }
@@ -107,7 +107,7 @@ package final class Terminal {
     }
   }
 
-  /// The pressed keys, after the event loop has reported the keyboard as readable.
+  /// The keys that were pressed. To be called after the event loop has reported the keyboard as readable.
   package func read() -> Input {
     var buffer = [UInt8](repeating: 0, count: 64)
     do {

@@ -2,7 +2,7 @@
 import Glibc
 package import SystemCalls
 
-/// Asks a person at the terminal.
+/// Prompts for input at the terminal.
 package enum TerminalPrompt {
   /// What was typed.
   package enum Answer: Equatable, Sendable {
@@ -20,13 +20,13 @@ package enum TerminalPrompt {
 
   /// Reads one line.
   ///
-  /// - Parameter isHidden: whether it is not shown while it is typed.
+  /// - Parameter isHidden: whether the input is hidden while it is typed.
   package static func read(isHidden: Bool = false) throws(Errno) -> Answer {
     guard isHidden else { return try line() }
     var original = termios()
     _ = try Errno.retrying { unsafe tcgetattr(STDIN_FILENO, &original) }
     var hidden = original
-    // Without signals, so that none ends the program before the terminal is restored.
+    // Signals are off, so that none ends the program before the terminal is restored.
     hidden.c_lflag &= ~tcflag_t(ECHO | ISIG)
     hidden.c_lflag |= tcflag_t(ECHONL | ICANON)
     _ = try Errno.retrying { unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// SHA-256.
+/// The SHA-256 digest of a text.
 package enum Digest {
-  /// The digest of a text as 64 hexadecimal digits; nil when OpenSSL has no memory or no such digest.
+  /// The digest of a text as 64 hexadecimal digits; nil if OpenSSL has no memory or no such digest.
   package static func hexadecimal(of text: String) -> String? {
     let bytes = Array(text.utf8)
     var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

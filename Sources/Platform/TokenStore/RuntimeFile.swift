@@ -3,8 +3,8 @@ import Glibc
 import HTTPMessages
 import SystemCalls
 
-/// A short text in a file of the runtime directory, which is in memory (tmpfs): it is written for every update, with
-/// one system call. A killed process completes its call, so the text is never truncated.
+/// A short text in a file of the runtime directory, which is in memory (tmpfs). It is written with one system call for
+/// every update. A process that is killed completes this call, so the text is never truncated.
 package final class RuntimeFile {
   /// Size of the file; the text is padded with line feeds.
   private static let size = 4096
@@ -23,7 +23,7 @@ package final class RuntimeFile {
 
   /// The content of the file; nil if it does not exist. Must not be called after the first `write`.
   ///
-  /// - Throws: `TokenStoreError`, also if another user could have read or written the file.
+  /// - Throws: `TokenStoreError`, including when another user could have read or written the file.
   package func read() throws(TokenStoreError) -> String? { try store.read()?.reveal() }
 
   /// Replaces the content of the file. The first call creates a new file, and removes an existing one.

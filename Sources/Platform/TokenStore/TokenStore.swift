@@ -3,11 +3,11 @@ import Glibc
 package import HTTPMessages
 import SystemCalls
 
-/// A small secret in a file of the runtime directory, which is in memory (tmpfs) and only readable for the service.
+/// A small secret in a file of the runtime directory, which is in memory (tmpfs) and readable only by the service.
 ///
-/// The file is written under another name and renamed, so that it is complete or does not exist.
+/// The file is written under another name and renamed, so that it is either complete or does not exist.
 package struct TokenStore: Sendable {
-  /// More than any token with its metadata, in bytes.
+  /// Maximum size in bytes: more than any token with its metadata.
   private static let maximumSize = 131_072
 
   private let path: String
@@ -21,7 +21,7 @@ package struct TokenStore: Sendable {
 
   /// The content of the file; nil if it does not exist.
   ///
-  /// - Throws: `TokenStoreError`, also if another user could have read or written the file.
+  /// - Throws: `TokenStoreError`, including when another user could have read or written the file.
   package func read() throws(TokenStoreError) -> Secret? {
     let content: (status: stat, bytes: [UInt8])
     do {
@@ -57,14 +57,14 @@ package struct TokenStore: Sendable {
     }
   }
 
-  /// Removes the file, if there is one.
+  /// Removes the file if there is one.
   package func remove() {
     _ = unsafe unlink(path)
     _ = unsafe unlink("\(path).new")
   }
 }
 
-/// Why the token's file cannot be used. The message names it.
+/// Why the token's file cannot be used. The message names the file.
 package struct TokenStoreError: Error, Equatable, Sendable {
   /// File or directory, what is wrong with it, and the remedy.
   package let message: String

@@ -3,7 +3,7 @@ import CCurl
 package import HTTPMessages
 package import SystemCalls
 
-/// The text is not a valid URL.
+/// The error of a text that is not a valid URL.
 package typealias URLError = PlatformError<URLErrorCode>
 
 /// What is wrong with a URL.
@@ -19,7 +19,7 @@ package enum URLErrorCode: String, Sendable {
 }
 
 extension WebAddress {
-  /// Parses a URL with libcurl's parser, which also parses the URLs of requests: so there is no second interpretation.
+  /// Parses a URL with libcurl's parser, which also parses the URLs of requests: so there is only one interpretation.
   ///
   /// - Parameter text: any scheme is allowed, no default is assumed.
   /// - Throws: the error; the message does not contain the URL.
@@ -30,7 +30,7 @@ extension WebAddress {
     guard let scheme = handle.part(CURLUPART_SCHEME), var host = handle.part(CURLUPART_HOST) else {
       throw URLError(.badHost, "has no host")
     }
-    // libcurl accepts one slash or three, where other parsers see a path without a host.
+    // libcurl accepts one slash or three, but other parsers then see a path without a host.
     let rest = text.dropFirst(scheme.count)
     guard rest.hasPrefix("://") else { throw URLError(CURLUE_BAD_SLASHES) }
     guard !rest.hasPrefix(":///") else { throw URLError(CURLUE_NO_HOST) }

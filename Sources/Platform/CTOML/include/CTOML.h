@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C interface to toml++: parses a text and walks the resulting tree. It contains no logic of its own.
+// A C interface to toml++: it parses a text and walks the resulting tree. It contains no logic of its own.
 #pragma once
 
 #include <stdbool.h>
@@ -24,13 +24,13 @@ typedef enum ctoml_type {
   CTOML_DATE_TIME,
 } ctoml_type;
 
-// Both count from 1, columns in characters; 0 is unknown.
+// Both count from 1, columns in characters; 0: unknown.
 typedef struct ctoml_position {
   uint32_t line;
   uint32_t column;
 } ctoml_position;
 
-// Not terminated; may hold zero bytes. Lives as long as its document.
+// Not terminated; may contain zero bytes. Lives as long as its document.
 typedef struct ctoml_text {
   const char *bytes;
   size_t length;
@@ -38,11 +38,11 @@ typedef struct ctoml_text {
 
 typedef struct ctoml_error {
   ctoml_position position;
-  // Terminated; cut when it is longer, perhaps inside a character.
+  // Terminated; truncated if it is too long, possibly inside a character.
   char description[256];
 } ctoml_error;
 
-// Null when the text is not TOML: `error` says why.
+// Null if the text is not TOML: `error` says why.
 ctoml_document *ctoml_parse(const char *text, size_t length, ctoml_error *error);
 void ctoml_free(ctoml_document *document);
 
@@ -51,7 +51,7 @@ const ctoml_node *ctoml_root(const ctoml_document *document);
 ctoml_type ctoml_node_type(const ctoml_node *node);
 ctoml_position ctoml_node_position(const ctoml_node *node);
 
-// Zero, false or empty when the node is of another type.
+// Zero, false or empty if the node is of another type.
 ctoml_text ctoml_string_value(const ctoml_node *node);
 int64_t ctoml_integer_value(const ctoml_node *node);
 double ctoml_float_value(const ctoml_node *node);
@@ -61,9 +61,9 @@ typedef void (*ctoml_visit_member)(
     void *context, ctoml_text key, ctoml_position key_position, const ctoml_node *value);
 typedef void (*ctoml_visit_element)(void *context, const ctoml_node *value);
 
-// In the order of the keys; nothing when the node is not a table.
+// In the order of the keys; nothing if the node is not a table.
 void ctoml_each_member(const ctoml_node *node, void *context, ctoml_visit_member visit);
-// In the order of the text; nothing when the node is not an array.
+// In the order of the text; nothing if the node is not an array.
 void ctoml_each_element(const ctoml_node *node, void *context, ctoml_visit_element visit);
 
 #ifdef __cplusplus
