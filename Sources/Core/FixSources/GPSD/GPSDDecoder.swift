@@ -72,13 +72,9 @@ package struct GPSDDecoder: Sendable {
   /// The length of the last fix's report in bytes, and the number of bytes between it and the report of the previous
   /// fix.
   private(set) var lastFix = (length: 0, before: 0)
-<<<<<<< HEAD
   /// The time of the last fix that was ignored because another receiver is used.
   private(set) var ignoredTime: Timestamp?
-  /// The bytes of the whole lines since the report of the last fix.
-=======
   /// The number of bytes in the whole lines since the report of the last fix.
->>>>>>> 85210a4dd5015d7ce56730b60f9ab7c5185c664a
   private var linesSinceFix = 0
   private let device: String?
   private let silenceTimeout: Duration
