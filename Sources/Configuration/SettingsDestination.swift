@@ -62,7 +62,7 @@ enum SettingsDestination {
     let new = partial.root
     for section in sections {
       if let value = new.members[section.rawValue]?.value, !value.isTable {
-        throw .unreadable("\(value.position): \(section.rawValue) is no table")
+        throw .unreadable("\(value.position): \(section.rawValue) is not a table")
       }
       let (new, kept) = (members(of: new, section), members(of: kept, section))
       let known = Set(section.settings.map(\.name))
@@ -94,13 +94,13 @@ enum SettingsDestination {
       if section == nil {
         let meant = NearestName.find(name, among: all).flatMap(SettingSection.init)
         guard let meant, !meant.decidesDestination else {
-          throw .unreadable("\(member.value.position): \(name.printable) is no section")
+          throw .unreadable("\(member.value.position): \(name.printable) is not a section")
         }
       }
       if section?.decidesDestination == true { continue }
       let known = Set(section?.settings.map(\.name) ?? [])
       for unknown in member.value.names(but: known).sorted() where NearestName.find(unknown, among: names) != nil {
-        throw .unreadable("\(member.value.position): \(unknown.printable) is no setting there")
+        throw .unreadable("\(member.value.position): \(unknown.printable) is not a setting there")
       }
     }
   }

@@ -20,7 +20,7 @@ package enum SettingsReference {
       `NAME.toml.d/*.toml` of its own, which are merged last. Paths are relative to the directory of the main file.
 
       A change takes effect with `systemctl reload fleet-locationd`, or with `sudo fleet-locationctl reload --confirm 10min`, which takes it
-      back unless Fleet Engine accepts an update with it within ten minutes ([troubleshooting.md](troubleshooting.md#settings-that-are-taken-back)).
+      back unless Fleet Engine accepts an update with it within ten minutes ([troubleshooting.md](troubleshooting.md#settings-that-are-reverted)).
 
       Numbers with a unit are strings: durations `"500ms"`, `"10s"`, `"5min"`, `"1h 30min"`, `"7 days"`; distances `"25 m"`,
       `"1.5 km"`; speeds `"50 km/h"`, `"13.9 m/s"`, `"30 mph"`.

@@ -2,7 +2,7 @@
 import Observability
 import Timekeeping
 
-/// Follows new settings until they are confirmed or taken back.
+/// Follows new settings until they are confirmed or reverted.
 struct ConfirmationWatch {
   /// What to do after a response.
   enum Step: Equatable {
@@ -39,7 +39,7 @@ struct ConfirmationWatch {
     case .success(let report):
       let settings = report.settings
       if let why = settings?.takenBack {
-        return .failed("the new settings were taken back, and the previous ones are in force again: \(why)")
+        return .failed("the new settings were reverted, and the previous ones are in force again: \(why)")
       }
       if let why = settings?.unconfirmed { return .failed("the new settings are not confirmed: \(why)") }
       // Without settings the daemon waits for what they name.

@@ -160,7 +160,7 @@ enum DaemonClient {
     try acknowledgement(of: request, options).error
   }
 
-  /// Has the daemon read its settings again, and take them back unless an update with them is accepted in time.
+  /// Has the daemon read its settings again, and revert them unless an update with them is accepted in time.
   static func reload(
     confirmingWithin limit: Duration, _ options: CommandLineOptions
   ) throws(CommandError) -> Acknowledgement {
@@ -170,7 +170,7 @@ enum DaemonClient {
       let reply = try exchange(at: path) { () throws(ControlSocketError) in
         try ControlClient.call(call.encoded, at: path, timeout: .seconds(5))
       }
-      // An earlier release would use the settings at once, and never take them back.
+      // An earlier release would use the settings at once, and never revert them.
       guard let reply, VarlinkReply(parsing: reply)?.error != "org.varlink.service.MethodNotFound" else {
         throw CommandError(
           .unavailable, "the daemon is of an earlier release, which takes no settings back: restart the service first")

@@ -20,7 +20,7 @@ enum ReloadCommand: Command {
     see, the reload fails with a request to restart the service.
 
           --confirm TIME  wait until Fleet Engine accepts an update with the new settings; if it accepts none within TIME,
-                          as in "10min" (1 min to 24 h), the daemon takes them back: the previous settings are in force
+                          as in "10min" (1 min to 24 h), the daemon reverts them: the previous settings are in force
                           again, also after a restart, until the files change. Time without a network, in a pause or
                           switched off does not count. Ctrl-C ends only the waiting, not the time
 

@@ -53,7 +53,7 @@ enum SettingsCommand: Command {
     else { return "" }
     if daemon.hash == settings.hash { return "# The running daemon uses these settings.\n" }
     guard daemon.isKept else { return "# The running daemon uses other settings, until fleet-locationctl reload.\n" }
-    let why = daemon.takenBack == nil ? "had a mistake" : "were taken back, as fleet-locationctl status says"
+    let why = daemon.takenBack == nil ? "had a mistake" : "were reverted, as fleet-locationctl status says"
     return "# The running daemon uses other settings: the last ones that worked, because these \(why).\n"
   }
 }

@@ -130,7 +130,7 @@ struct NMEANetworkCheck: Check {
     for address in notPermitted {
       report(
         .warn(
-          .senderRefused, "\(address) sends and is not allowed",
+          .senderRefused, "\(address) sends, but is not in source.allow",
           "If it is a device of this vehicle, add it to source.allow; otherwise find out which device sends forged positions"
         ))
     }

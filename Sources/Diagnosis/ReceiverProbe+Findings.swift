@@ -38,7 +38,7 @@ extension ReceiverProbe {
     }
     if isProbing {
       return .fail(
-        .noSentences, "\(byteCount) bytes were received in \(waited), but no sentence at any speed",
+        .noSentences, "\(byteCount) bytes were received in \(waited), but no sentence at any baud rate",
         "It probably does not send NMEA 0183: try it with gpsd")
     }
     let speed = baud.map { " at \($0) baud" } ?? ""

@@ -27,7 +27,7 @@ struct RecordingCheck: Check {
         let (counters, format) = try RecordingCheck.contents(descriptor)
         report(RecordingCheck.finding(counters, format))
       case S_IFDIR: throw Errno(EISDIR)
-      default: report(RecordingCheck.unread("it is no regular file"))
+      default: report(RecordingCheck.unread("it is not a regular file"))
       }
     } catch {
       report(

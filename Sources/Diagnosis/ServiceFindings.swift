@@ -190,7 +190,7 @@ package enum ServiceFindings {
       findings.append(
         .fail(
           .settingsTakenBack,
-          "the settings of the files were taken back, and the last settings that worked are in force: \(why)",
+          "the settings of the files were reverted, and the last settings that worked are in force: \(why)",
           "Correct them, then: fleet-locationctl reload --confirm 10min; without a change they are not tried again"))
     } else if let why = report.settings?.unconfirmed {
       findings.append(

@@ -41,7 +41,7 @@ package struct ServiceAccount {
     }
     email = try text("client_email")
     guard email.contains("@"), !email.contains(where: \.isWhitespace) else {
-      throw EmulatorError(.account, "\(path): `client_email` is no e-mail address; \(Self.expectation)")
+      throw EmulatorError(.account, "\(path): `client_email` is not an e-mail address; \(Self.expectation)")
     }
     let (identifier, pem) = (try text("private_key_id"), try text("private_key"))
     do throws(EmulatorError) {

@@ -42,7 +42,7 @@ package final class ConnectionLine: SourceLine {
       socket?.readNow()
       handlers.pass(.drained)
     case .close, .end: close()
-    case .setSpeed, .pause, .watch, .rejoin, .modem: break
+    case .setBaud, .pause, .watch, .rejoin, .modem: break
     }
   }
 

@@ -33,7 +33,7 @@ package final class ModemManagerLine: SourceLine {
       }
       close()
     case .close: close()
-    case .setSpeed, .pause, .read, .watch, .awaitBytes, .send, .rejoin: break
+    case .setBaud, .pause, .read, .watch, .awaitBytes, .send, .rejoin: break
     }
   }
 

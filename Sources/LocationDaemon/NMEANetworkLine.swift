@@ -54,7 +54,7 @@ package final class NMEANetworkLine: SourceLine {
       for sender in senders.values { sender.readNow() }
       datagrams?.readNow()
       handlers.pass(.drained)
-    case .setSpeed, .send, .modem: break
+    case .setBaud, .send, .modem: break
     }
   }
 

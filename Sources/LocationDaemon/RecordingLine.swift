@@ -35,7 +35,7 @@ package final class RecordingLine: SourceLine {
     // The read waits for another iteration of the loop: a FIFO without a position can be endless.
     case .read: loop.defer { [weak self] in self?.read() }
     case .close, .end: input = nil
-    case .open, .setSpeed, .pause, .watch, .awaitBytes, .send, .rejoin, .modem: break
+    case .open, .setBaud, .pause, .watch, .awaitBytes, .send, .rejoin, .modem: break
     }
   }
 

@@ -21,7 +21,7 @@ package final class SerialLine: SourceLine {
   package func perform(_ operation: LineOperation) {
     switch operation {
     case .open(let baud): if let baud { open(at: baud) }
-    case .setSpeed(let baud): setSpeed(baud)
+    case .setBaud(let baud): setBaud(baud)
     case .close: port = nil
     case .pause: port?.pause()
     case .read:
@@ -54,12 +54,12 @@ package final class SerialLine: SourceLine {
     }
   }
 
-  private func setSpeed(_ baud: Int) {
+  private func setBaud(_ baud: Int) {
     do {
       try port?.setBaud(baud)
     } catch {
       // Other errors end the connection to the port, which is reported separately.
-      if error.code == .badBaud { handlers.pass(.speedRefused) }
+      if error.code == .badBaud { handlers.pass(.baudRefused) }
     }
   }
 }

@@ -173,7 +173,7 @@ struct BacklogStoreTests {
     expect(!own.contains("ReadWritePaths"))
     for directories in [nil, "/var/lib/f"] {
       let other = StoreFile.advice(onReadOnly: "/var/lib/fleet", stateDirectories: directories)
-      expect(other.hasPrefix("the unit has to allow it, with ReadWritePaths=/var/lib/fleet"))
+      expect(other.hasPrefix("the unit must allow it with ReadWritePaths=/var/lib/fleet"))
       expect(other.contains("or the disk is mounted read-only"))
     }
   }

@@ -32,8 +32,8 @@ struct VehicleClockTests {
   func nothing() {
     var clock = clock(responses: 0)
     expectEqual(clock.review(at: moment(1)), VehicleClock.Review())
-    expectEqual(clock.verdict, VehicleClock.Verdict())
-    expectNil(clock.verdict.latestTimestamp(at: .boot))
+    expectEqual(clock.assessment, VehicleClock.Assessment())
+    expectNil(clock.assessment.latestTimestamp(at: .boot))
     expectNil(clock.confirmedBounds(at: moment(1)))
     expect(!clock.isKnown(at: moment(1)))
     expectEqual(clock.bestTime(at: moment(1)), moment(1).wall)
@@ -44,18 +44,18 @@ struct VehicleClockTests {
   func reviews() {
     var clock = clock(responses: 1)
     var review = clock.review(at: moment(1))
-    expect(review.hasNewBounds && review.hasNewVerdict)
-    expect(!clock.verdict.isConfirmed)
+    expect(review.hasNewBounds && review.hasNewAssessment)
+    expect(!clock.assessment.isConfirmed)
     expectNil(clock.confirmedBounds(at: moment(1)))
     review = clock.review(at: moment(2))
-    expect(!review.hasNewBounds && !review.hasNewVerdict)
+    expect(!review.hasNewBounds && !review.hasNewAssessment)
 
     clock.observe(.fleetEngine, moment(3).wall, sentAt: moment(3).boot, at: moment(3).boot)
-    // The verdict is still that of the last review.
-    expect(!clock.verdict.isConfirmed)
+    // The assessment is still that of the last review.
+    expect(!clock.assessment.isConfirmed)
     expect(clock.confirmedBounds(at: moment(3)) != nil)
-    expect(clock.review(at: moment(3)).hasNewVerdict)
-    expect(clock.verdict.isConfirmed)
+    expect(clock.review(at: moment(3)).hasNewAssessment)
+    expect(clock.assessment.isConfirmed)
   }
 
   @Test("a receiver alone gives the time and the latest timestamp of live positions, but no time bounds")
@@ -73,7 +73,7 @@ struct VehicleClockTests {
   func latest() throws {
     var clock = clock(responses: 2)
     _ = clock.review(at: moment(10))
-    let latest = try #require(clock.verdict.latestTimestamp(at: moment(10).boot))
+    let latest = try #require(clock.assessment.latestTimestamp(at: moment(10).boot))
     expect(latest > moment(10).wall && latest < moment(15).wall)
     expectEqual(clock.liveLimit?.isFleetEngine, true)
   }
@@ -121,6 +121,6 @@ struct VehicleClockTests {
     var clock = clock(responses: 0)
     clock.restore(bounds)
     expect(clock.review(at: moment(3)).hasNewBounds)
-    expect(clock.verdict.isConfirmed)
+    expect(clock.assessment.isConfirmed)
   }
 }

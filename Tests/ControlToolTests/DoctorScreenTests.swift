@@ -7,10 +7,10 @@ import Testing
 
 struct DoctorScreenTests {
   private static let finding = Finding.fail(
-    .noSentences, "/dev/ttyUSB0 sends bytes but no whole NMEA sentence",
+    .noSentences, "/dev/ttyUSB0 sends bytes but no complete NMEA sentence",
     "Set source.baud = \"auto\", or the receiver's speed")
   private static let summary = Doctor.Part.summary(
-    "3 passed, 0 warnings, 1 failed", cause: "/dev/ttyUSB0 sends bytes but no whole NMEA sentence")
+    "3 passed, 0 warnings, 1 failed", cause: "/dev/ttyUSB0 sends bytes but no complete NMEA sentence")
 
   @Test("in a file, each sentence is one line, and the last line names the cause")
   func file() {
@@ -19,14 +19,14 @@ struct DoctorScreenTests {
     expectEqual(
       screen.text(of: .finding(Self.finding)),
       """
-        fail  /dev/ttyUSB0 sends bytes but no whole NMEA sentence
+        fail  /dev/ttyUSB0 sends bytes but no complete NMEA sentence
               Set source.baud = "auto", or the receiver's speed
 
       """)
     expectEqual(screen.text(of: .finding(.pass("it is there"))), "  pass  it is there\n")
     expectEqual(
       screen.text(of: Self.summary),
-      "3 passed, 0 warnings, 1 failed\nCause: /dev/ttyUSB0 sends bytes but no whole NMEA sentence\n")
+      "3 passed, 0 warnings, 1 failed\nCause: /dev/ttyUSB0 sends bytes but no complete NMEA sentence\n")
     expect(screen.text(of: .summary("3 passed, 0 warnings, 0 failed", cause: nil)).hasSuffix(" 0 failed\n"))
   }
 

@@ -129,7 +129,7 @@ struct PublicationTests {
     expect(handle(.watchdog(deletedFile: "/etc/x.toml"), at: 9).isEmpty)
     let lines = handle(.watchdog(deletedFile: "/etc/x.toml"), at: 10).statusLines
     expectEqual(
-      lines.first?.hasSuffix("; /etc/x.toml does not exist any more: without it the service will not start again"), true
+      lines.first?.hasSuffix("; /etc/x.toml no longer exists: without it the service will not start again"), true
     )
   }
 

@@ -171,7 +171,7 @@ struct ReceiverProbeTests {
   func search() {
     let probe = Self.probe(baud: nil) { _ in [0x80] }
     expect(probe.isDone)
-    expect(probe.findings(buildDate: Self.buildDate)[0].sentence.hasSuffix("but no sentence at any speed"))
+    expect(probe.findings(buildDate: Self.buildDate)[0].sentence.hasSuffix("but no sentence at any baud rate"))
   }
 
   @Test("unsupported baud rates are skipped, even the last")

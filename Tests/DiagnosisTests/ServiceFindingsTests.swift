@@ -186,14 +186,15 @@ struct ServiceFindingsTests {
     .lives("device root:root 0600", "noSource", "no source", ": /dev/gps0: permission denied", "permission denied"),
     .lives(
       "wrong baud", "noSource", "no source",
-      ": /dev/gps0 sends bytes but no whole NMEA sentence for 10 s; check source.baud",
-      "no whole NMEA sentence", "source.baud"),
+      ": /dev/gps0 sends bytes but no complete NMEA sentence for 10 s; check source.baud",
+      "no complete NMEA sentence", "source.baud"),
     .lives(
       "UBX mode", "noSource", "no source", ": /dev/gps0 speaks u-blox's binary protocol and not NMEA 0183 for 10 s",
       "u-blox's binary protocol"),
     .lives(
-      "baud = auto, noise", "noSource", "no source", ": /dev/gps0 sends bytes but no whole NMEA sentence at any speed",
-      "at any speed"),
+      "baud = auto, noise", "noSource", "no source",
+      ": /dev/gps0 sends bytes but no complete NMEA sentence at any baud rate",
+      "at any baud rate"),
     .lives(
       "receiver silent", "noSource", "no source",
       ": /dev/gps0 is open but silent for 10 s; check the receiver and its power",

@@ -326,7 +326,7 @@ struct ModemSessionTests {
       _ = session.handle(.deadline, at: now)
       effects += session.handle(.position(ModemPosition(sentences: [])), at: now)
     }
-    expectEqual(loss(effects)?.contains("has given no sentence for 10 s"), true)
+    expectEqual(loss(effects)?.contains("has sent no sentence for 10 s"), true)
   }
 
   @Test("a receiver that another program has switched on stays on")
@@ -360,7 +360,7 @@ struct ModemSessionTests {
   @Test("the daemon notices without polling when ModemManager or a modem appears or disappears")
   func absent() {
     var session = session()
-    expectEqual(loss(session.handle(.refused(.absent), at: .boot))?.contains("ModemManager does not run"), true)
+    expectEqual(loss(session.handle(.refused(.absent), at: .boot))?.contains("ModemManager is not running"), true)
     expectNil(session.nextDeadline)
     expectEqual(session.handle(.changed, at: .boot + .seconds(1)), [.list])
     expectEqual(loss(session.handle(.modems([]), at: .boot + .seconds(1)))?.contains("ModemManager has no modem"), true)

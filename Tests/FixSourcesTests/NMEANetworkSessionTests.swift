@@ -562,7 +562,7 @@ struct NMEANetworkSessionTests {
     expectNil(bench.session.nextDeadline)
     func send(_ text: String) -> [String] { id == nil ? bench.datagram(text) : bench.stream(text, from: id) }
     expectEqual(send("noise\r\n"), [])
-    expectEqual(bench.wait(until: bench.now + .seconds(60)).map { $0.contains("no whole NMEA sentence") }, [true])
+    expectEqual(bench.wait(until: bench.now + .seconds(60)).map { $0.contains("no complete NMEA sentence") }, [true])
     expectNil(bench.session.nextDeadline)
     expectEqual(send(Self.epoch(1)), ["reading net, from 192.168.0.1"])
     expectEqual(bench.wait(), ["fix 1"])

@@ -41,7 +41,7 @@ struct PortSupervisorTests {
       [
         .close,
         .lost(
-          "/dev/gps0 sends bytes but no whole NMEA sentence for 30 s; check source.baud, or set baud = \"auto\"; "
+          "/dev/gps0 sends bytes but no complete NMEA sentence for 30 s; check source.baud, or set baud = \"auto\"; "
             + "opening it again"),
       ])
   }

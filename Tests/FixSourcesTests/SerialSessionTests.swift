@@ -51,7 +51,7 @@ struct SerialSessionTests {
       effects.compactMap { effect in
         switch effect {
         case .line(.open(let baud)): "open at \(baud ?? 0)"
-        case .line(.setSpeed(let baud)): "set to \(baud)"
+        case .line(.setBaud(let baud)): "set to \(baud)"
         case .line(.close): "close"
         case .line: nil
         case .report(.fix(let fix)): "fix \((fix.timestamp?.milliseconds ?? 0) / 1000 % 60)"
@@ -309,7 +309,7 @@ struct SerialSessionTests {
         "set to 38400",
         "detecting: /dev/gps0 sends bytes, and no NMEA sentence yet at the baud rates tried so far; next 38400",
       ])
-    expectEqual(bench.handle(.speedRefused), ["set to 115200"])
+    expectEqual(bench.handle(.baudRefused), ["set to 115200"])
     bench.now = bench.now + .seconds(1)
     // A single sentence may be a coincidence.
     expectEqual(bench.receive(1), [])
@@ -370,7 +370,7 @@ struct SerialSessionTests {
     _ = bench.handle(.opened(isTerminal: false))
     expectEqual(bench.receive(1), ["reading /dev/gps0"])
     expectEqual(bench.wait(), ["fix 1"])
-    expectEqual(bench.handle(.speedRefused), [])
+    expectEqual(bench.handle(.baudRefused), [])
   }
 
   @Test("bytes without a sentence at any baud rate are reported with the advice to check for NMEA")
@@ -387,7 +387,7 @@ struct SerialSessionTests {
       said,
       [
         "close",
-        "lost /dev/gps0 sends bytes but no whole NMEA sentence at any speed for 45 s; check that the receiver speaks NMEA 0183; opening it again",
+        "lost /dev/gps0 sends bytes but no complete NMEA sentence at any baud rate for 45 s; check that the receiver speaks NMEA 0183; opening it again",
       ])
   }
 }

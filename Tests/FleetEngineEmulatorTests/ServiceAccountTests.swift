@@ -84,7 +84,8 @@ struct ServiceAccountTests {
     let user = message(KeyFixture.file { $0["type"] = "authorized_user" })
     expectEqual(user?.hasPrefix("key.json: `type` is not \"service_account\""), true)
     expectEqual(
-      message(KeyFixture.file { $0["client_email"] = "driver" })?.contains("`client_email` is no e-mail address"), true)
+      message(KeyFixture.file { $0["client_email"] = "driver" })?.contains("`client_email` is not an e-mail address"),
+      true)
   }
 
   @Test("a private key that cannot sign RS256 is rejected with the reason, and nothing of it is printed")

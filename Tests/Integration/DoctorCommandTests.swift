@@ -104,7 +104,7 @@ struct DoctorCommandTests {
     static let all = [
       Trouble(
         testDescription: "a wrong speed", noise: [0xE0, 0x1C, 0xFC, 0x00, 0x9E, 0x78],
-        says: "sends bytes but no whole NMEA sentence"),
+        says: "sends bytes but no complete NMEA sentence"),
       Trouble(
         testDescription: "u-blox's own protocol", noise: [0xB5, 0x62, 0x01, 0x07, 0x02, 0x00, 0x12, 0x34, 0x5E, 0xD2],
         says: "u-blox's binary protocol"),
@@ -168,7 +168,7 @@ struct DoctorCommandTests {
       return process.hasEnded
     }
     let text = process.output.text
-    expect(text.contains("  warn  127.0.0.9 sends and is not allowed\n"), "\(text)")
+    expect(text.contains("  warn  127.0.0.9 sends, but is not in source.allow\n"), "\(text)")
     expect(text.contains("  pass  127.0.0.1 sends\n"))
     expect(text.contains(": GGA RMC of GP (GPS)\n"))
     expect(text.contains("  pass  a fix: 3D, gnss, 9 satellites"))

@@ -87,7 +87,7 @@ struct SerialTests {
       receiver.send((0..<200).map { _ in UInt8.random(in: 0...255, using: &random) })
       try bench.watch(for: .milliseconds(100))
     }
-    expect(daemon.shows("No source: \(receiver.device) sends bytes but no whole NMEA sentence for 2 s"))
+    expect(daemon.shows("No source: \(receiver.device) sends bytes but no complete NMEA sentence for 2 s"))
     expectEqual(bench.emulator?.updates.isEmpty, true)
     var drive = NMEADrive()
     while try #require(bench.emulator).accepted.isEmpty {

@@ -82,7 +82,7 @@ struct TokenAfterRestartTests {
       try change(text.replacingOccurrences(of: boot, with: "boot \(String(repeating: "0", count: 32))"))
     case "cut": try change(String(text.dropLast(5)))
     case "noise":
-      says = "this is no text of this program"
+      says = "this is not a text of this program"
       try Data([0xFF, 0x00, 0xFE]).write(to: URL(fileURLWithPath: file))
     case "vehicle":
       says = "it is for another vehicle, or the settings of the token provider have changed"

@@ -71,7 +71,7 @@ struct VehicleLockTests {
 
     first.process.signal(SIGKILL)
     try bench.wait("the second opens its receiver", within: .seconds(10)) { receiver.isOpened }
-    expect(van.logs("No other process on this machine has the vehicle any more"))
+    expect(van.logs("No other process on this machine has the vehicle now"))
     let track = LiveTrack(receiver)
     try bench.wait("the second is online", within: .seconds(20)) {
       track.pump()
@@ -202,7 +202,7 @@ struct VehicleLockTests {
 
     let second = try bench.start(environment: environment)
     try bench.wait("it is online with the previous settings") { second.shows("Online") }
-    expect(second.logs("The new settings were taken back"))
+    expect(second.logs("The new settings were reverted"))
     expect(!second.logs("already reports this vehicle"))
   }
 }

@@ -30,7 +30,7 @@ device = "/virtual/fleet"
 url = "http://127.0.0.1:9/{vehicle_id}"
 TOML
 "$bin/fleet-locationd" --config "$work/settings.toml" 2>"$work/daemon.log" &
-said "ModemManager does not run"
+said "ModemManager is not running"
 
 # manager SIM: with a modem whose SIM is in this state.
 manager() {
@@ -46,7 +46,7 @@ manager() {
 end() {
   kill "$manager" "$port"
   wait "$manager" "$port" 2>/dev/null || true
-  said "ModemManager does not run"
+  said "ModemManager is not running"
 }
 manager READY
 said "modem 0, Quectel EC25 has no receiver that ModemManager knows"

@@ -57,7 +57,7 @@ mkdir "$work/run"
 : > "$work/daemon.log"
 RUNTIME_DIRECTORY=$work/run "$bin/fleet-locationd" --config "$work/settings.toml" 2>"$work/daemon.log" &
 daemon=$!
-said "ModemManager does not run"
+said "ModemManager is not running"
 
 start_modemmanager() {
   rm -f "$work/modem"
@@ -92,7 +92,7 @@ sleep 3
 modem plug
 reports "of the modem that was plugged in again"
 modem sim no
-said "has no SIM, and ModemManager before 1.24 gives no positions without one"
+said "has no SIM, and ModemManager before 1.24 reports no positions without one"
 modem sim pin
 said "is locked: without the PIN of its SIM"
 modem sim ok
@@ -113,12 +113,12 @@ modem allow location yes
 modem off
 reports "after the receiver was switched off by another program"
 modem quit
-said "ModemManager does not run"
+said "ModemManager is not running"
 start_modemmanager
 reports "of the ModemManager that was started again"
 # The real ModemManager exits with its bus; the fake one is stopped before that, because its control file is removed.
 modem quit
-said "ModemManager does not run"
+said "ModemManager is not running"
 kill "$bus"
 said "the message bus has closed the connection"
 rm -f "$work/bus"

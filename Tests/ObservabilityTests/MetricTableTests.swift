@@ -117,7 +117,7 @@ struct MetricTableTests {
     expectEqual(SettingsStatus(hash: "0").statusSuffix, "")
     expectEqual(
       SettingsStatus(hash: "0", deletedFile: "/etc/f.toml").statusSuffix,
-      "; /etc/f.toml does not exist any more: without it the service will not start again")
+      "; /etc/f.toml no longer exists: without it the service will not start again")
     expectEqual(
       SettingsStatus(hash: "0", mistake: "a.toml:1: what\na.toml:2: why\na.toml:3: who").statusSuffix,
       "; settings have a mistake, the last ones that worked are used: a.toml:1: what (and 2 more)")

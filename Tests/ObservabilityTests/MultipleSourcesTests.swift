@@ -108,7 +108,7 @@ struct MultipleSourcesTests {
     expectEqual(
       words(.ended),
       [
-        "sourceLost: Source unavailable: /dev/gps0 at 9600 baud has ended without a position that was accepted",
+        "sourceLost: Source unavailable: /dev/gps0 at 9600 baud has ended without an accepted position",
         "stopping: Stopping: the source has no more positions",
       ])
   }

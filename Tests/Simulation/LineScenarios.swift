@@ -86,7 +86,7 @@ struct LineScenarios {
   @Test("a line with only noise is reopened repeatedly, and read again once the noise has ended")
   func nothingButNoise() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(0.5), 300..<600)]))
-    expect(world.events(.sourceLost).contains { $0.contains("sends bytes but no whole NMEA sentence") })
+    expect(world.events(.sourceLost).contains { $0.contains("sends bytes but no complete NMEA sentence") })
     expectEqual(world.events(.fixLost).count, 1)
     // Each attempt waits for sentences for at most 10 s.
     expect(!world.applied(600..<613).isEmpty)

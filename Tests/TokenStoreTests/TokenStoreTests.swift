@@ -81,9 +81,9 @@ struct TokenStoreTests {
   func nonsense() throws {
     try store.write(Secret("one"))
     try Data([0xFF, 0xFE]).write(to: URL(fileURLWithPath: path))
-    expectEqual(trouble(), "\(path): this is no text of this program")
+    expectEqual(trouble(), "\(path): this is not a text of this program")
     try Data(repeating: 65, count: 200_000).write(to: URL(fileURLWithPath: path))
-    expectEqual(trouble(), "\(path): this is no text of this program")
+    expectEqual(trouble(), "\(path): this is not a text of this program")
   }
 
   @Test("a missing directory is reported with its path")

@@ -70,7 +70,7 @@ struct StoredRunStateTests {
     expectEqual(StoredRunState(runState.text, at: .boot + .seconds(2)), runState)
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.runStateFound(runState.text), at: 2)
-    expectEqual(fixture.agent.clock.verdict.bounds, bounds)
+    expectEqual(fixture.agent.clock.assessment.bounds, bounds)
   }
 
   @Test("the time is stored as soon as a response confirms it, because the run may end before the next response")
@@ -82,7 +82,7 @@ struct StoredRunStateTests {
       status: 200, headers: [("Date", "Tue, 01 Dec 2026 00:00:00 GMT")], body: [UInt8](#"{"name":"v"}"#.utf8))
     let text = try #require(storedText(fixture.handle(.updateEnded(id: 1, .response(answer)), at: 0.2)))
     let bounds = try #require(StoredRunState(text, at: .boot + .seconds(1))?.bounds)
-    expectEqual(fixture.agent.clock.verdict.bounds, bounds)
+    expectEqual(fixture.agent.clock.assessment.bounds, bounds)
   }
 
   @Test(

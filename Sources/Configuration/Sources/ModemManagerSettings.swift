@@ -58,7 +58,7 @@ extension SettingType where Value == String {
     let text = try value.line(expected: "a number in quotes")
     guard (14...16).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       throw ValueProblem(
-        message: "\"\(text.printable)\" is no IMEI; 14 to 16 digits are expected, as mmcli -m any shows them")
+        message: "\"\(text.printable)\" is not an IMEI; 14 to 16 digits are expected, as mmcli -m any shows them")
     }
     return text
   }

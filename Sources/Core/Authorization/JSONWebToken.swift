@@ -27,7 +27,7 @@ struct JSONWebToken {
     guard text.utf8.allSatisfy(JSONWebToken.isTokenByte) else {
       throw TokenFailure(
         .notJWT,
-        "the token holds a line break, a space or another character that no JWT has: only base64url and dots may be in it"
+        "the token contains a line break, a space or another character that no JWT has: only base64url and dots may be in it"
       )
     }
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Substring($0) }

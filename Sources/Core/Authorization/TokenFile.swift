@@ -46,7 +46,8 @@ package struct TokenFile: Equatable, Sendable {
       let secret = Secret(String(first))
       guard words.count == 1, (try? JSONWebToken(secret)) != nil else {
         throw TokenFailure(
-          .notJWT, "\(response.party) holds no whole token: it is half-written, or neither one JWT nor a JSON object")
+          .notJWT,
+          "\(response.party) contains no complete token: it is half-written, or neither one JWT nor a JSON object")
       }
       return (secret, nil, response)
     }

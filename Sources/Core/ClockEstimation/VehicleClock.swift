@@ -4,10 +4,10 @@ package import Timekeeping
 
 /// What a vehicle knows about the time: observations in, one result out.
 ///
-/// The estimate is always current; `verdict` is from the last review, so that all decisions until the next one agree.
+/// The estimate is always current; `assessment` is from the last review, so that all decisions until the next one agree.
 package struct VehicleClock: Sendable {
   /// What positions and receivers are compared with.
-  package struct Verdict: Equatable, Sendable {
+  package struct Assessment: Equatable, Sendable {
     /// The bounds of the time by a server that is not outvoted; nil if there is none.
     package internal(set) var bounds: TimeBounds?
     /// Whether the bounds are confirmed, so that queued positions can be removed by them: a single wrong response must
@@ -41,7 +41,7 @@ package struct VehicleClock: Sendable {
     /// Whether the bounds have changed, or there are none any more.
     package var hasNewBounds = false
     /// Whether the bounds, or whether they are confirmed, have changed.
-    package var hasNewVerdict = false
+    package var hasNewAssessment = false
     /// Whether a certificate that was not valid may be valid at the time that is known now.
     package var hasNewCertificateTime = false
     /// Whether the machine's clock was found to be wrong, or is right again; nil if nothing changed.
@@ -52,7 +52,7 @@ package struct VehicleClock: Sendable {
   private var estimator: TimeEstimator
   private var certificates = CertificateClock()
   /// The result of the last review.
-  package private(set) var verdict = Verdict()
+  package private(set) var assessment = Assessment()
   /// The limit of live timestamps at the last review; nil: the time is unknown.
   package private(set) var liveLimit: LiveLimit?
 
@@ -96,23 +96,23 @@ package struct VehicleClock: Sendable {
 
   // MARK: - The review
 
-  /// Updates `verdict` and `liveLimit` to this moment.
+  /// Updates `assessment` and `liveLimit` to this moment.
   package mutating func review(at now: Moment) -> Review {
     let estimate = estimator.updateEstimate(at: now)
     let bounds = estimate?.serverBounds
-    let new = Verdict(bounds: bounds, isConfirmed: bounds != nil && estimate?.isConfirmed == true)
+    let new = Assessment(bounds: bounds, isConfirmed: bounds != nil && estimate?.isConfirmed == true)
     liveLimit = estimate.map { LiveLimit($0, at: now.boot) }
     let review = Review(
-      hasNewBounds: bounds != verdict.bounds, hasNewVerdict: new != verdict,
+      hasNewBounds: bounds != assessment.bounds, hasNewAssessment: new != assessment,
       hasNewCertificateTime: certificates.hasOtherTime(estimate, at: now),
       clockChange: estimator.clockChange(estimate, at: now))
-    verdict = new
+    assessment = new
     return review
   }
 
   /// The bounds by a server, if they are confirmed, for the next run; nil otherwise.
   ///
-  /// Includes the response that is being handled, which `verdict` does not.
+  /// Includes the response that is being handled, which `assessment` does not.
   package mutating func confirmedBounds(at now: Moment) -> TimeBounds? {
     let estimate = estimator.updateEstimate(at: now)
     return estimate?.isConfirmed == true ? estimate?.serverBounds : nil

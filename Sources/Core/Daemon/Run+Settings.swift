@@ -52,7 +52,7 @@ extension Run {
     var refusal = outcome.refusal
     if case .valid(let configuration, let holder) = outcome {
       if let why = settings.rejection(of: configuration) {
-        refusal = "these settings were taken back, and are not tried again until they change: \(why)"
+        refusal = "these settings were reverted, and are not tried again until they change: \(why)"
       } else {
         settings.follow(
           SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: requests, limit: limit))
@@ -100,7 +100,7 @@ extension Run {
   private func remark(on activation: SettingsLifecycle.Activation) -> String? {
     if let remark = activation.remark { return "the new settings need no confirmation: \(remark)" }
     return settings.confirmation?.obstacle.map {
-      "without a confirmation the new settings are only reported, and not taken back: \($0)"
+      "without a confirmation the new settings are only reported, and not reverted: \($0)"
     }
   }
 
@@ -152,7 +152,7 @@ extension Run {
   }
 
   private mutating func stayUnconfirmed(_ why: String, because obstacle: String, _ effects: inout [Effect]) {
-    publication.settings.unconfirmed = "\(why); they are not taken back, because \(obstacle)"
+    publication.settings.unconfirmed = "\(why); they are not reverted, because \(obstacle)"
     effects.append(.event(.settingsUnconfirmed(why, obstacle: obstacle)))
   }
 

@@ -34,7 +34,7 @@ package enum ReceiverProtocol: CaseIterable, Sendable {
     case .sirf, .tsip: "let gpsd read it (source.type = \"gpsd\"), or switch NMEA on in the receiver"
     case .rtcm: "read another port of the receiver, or switch NMEA on: these are corrections for other receivers"
     case .taip: "set the router or receiver to NMEA in place of TAIP, which gpsd does not read either"
-    case .at: "read the modem's NMEA port, which is another one, or use source.type = \"modemmanager\""
+    case .at: "read the modem's NMEA port, which is a different one, or use source.type = \"modemmanager\""
     }
   }
 }

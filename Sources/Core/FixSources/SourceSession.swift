@@ -62,7 +62,7 @@ package enum SourceInput: Equatable, Sendable {
   /// The device file may have appeared.
   case appeared
   /// The device does not support the requested baud rate.
-  case speedRefused
+  case baudRefused
   /// `read` is done: the data was passed to `receive`.
   case drained
   /// Whether fixes are needed, as they are initially. While they are not, a pausable session reads the line only to
@@ -96,7 +96,7 @@ package enum SourceEffect: Equatable, Sendable {
 package enum LineOperation: Equatable, Sendable {
   /// Open, connect or listen: `opened` or `openFailed` follows. The baud rate is that of a serial port.
   case open(baud: Int? = nil)
-  case setSpeed(baud: Int)
+  case setBaud(baud: Int)
   case close
   /// Do not watch the line until `read` or `watch`. A line that was just opened is watched.
   case pause

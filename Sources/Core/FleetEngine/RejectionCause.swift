@@ -39,7 +39,7 @@ package enum RejectionCause: String, Sendable, CaseIterable {
     case .notYetValid:
       "by Google's clock the token is from the future: the clock of the machine that signs tokens is ahead"
     case .lifetime:
-      "`iat` and `exp` of the token are outside of what Google accepts: at most an hour apart, and near the current time"
+      "`iat` and `exp` of the token are not what Google accepts: at most an hour apart, and near the current time"
     case .noAuthorization: "the backend must sign tokens with an `authorization` claim"
     case .otherVehicle:
       "the token is for another vehicle: check vehicle.vehicle_id\(vehicle.named(\.vehicleID)) and which ID the provider is asked for"

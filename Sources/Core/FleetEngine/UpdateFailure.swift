@@ -111,7 +111,7 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
       return "fleet-locationctl token shows the token's contents; correct the settings or the backend"
     }
     if category.row.isTransient || category.row.isNetworkFailure {
-      return "It is tried again by itself; fleet-locationctl doctor checks the connection"
+      return "It is retried automatically; fleet-locationctl doctor checks the connection"
     }
     return "fleet-locationctl doctor checks the connection; see \(ManualPage.troubleshooting)"
   }

@@ -88,7 +88,7 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
     }
   }
 
-  /// The end of "the server breaks HTTP/2: …".
+  /// The end of "the server violates HTTP/2: …".
   var phrase: String {
     switch self {
     case .noPreface: "its first frame is not SETTINGS"
@@ -96,7 +96,7 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
     case .frameTooLong: "a frame is longer than allowed"
     case .frameLength: "a frame has a wrong length"
     case .frameStream: "a frame has a wrong stream"
-    case .padding: "a frame has more padding than bytes"
+    case .padding: "a frame has more padding than payload"
     case .compression: "a header block cannot be decoded"
     case .continuation: "a header block is interrupted"
     case .headerBlockTooLong: "a header block does not end"
@@ -104,8 +104,8 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
     case .setting: "a setting is out of its range"
     case .flowControl: "a flow-control window is exceeded"
     case .emptyWindowUpdate: "a window update adds nothing"
-    case .push: "it pushes, which was refused"
-    case .goAwayRises: "a GOAWAY allows more than the one before"
+    case .push: "it pushes, although that is disabled"
+    case .goAwayRises: "a GOAWAY allows more than the previous one"
     case .flood: "it floods the connection with control frames"
     case .message: "the response is malformed"
     }
@@ -171,7 +171,7 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
     case .lost(let reason), .ended(let reason): reason
     case .timedOut: "no response before the deadline"
     case .tooLarge: "the response is longer than the request allows"
-    case .violation(let violation): "the server breaks HTTP/2: \(violation.phrase)"
+    case .violation(let violation): "the server violates HTTP/2: \(violation.phrase)"
     case .answeredEarly: "the server accepted the request before it had received all of it"
     case .headersTooLarge(let size, let limit):
       "the server accepts no more than \(limit) bytes of request headers; these are \(size)"

@@ -29,7 +29,7 @@ struct HTTP2RequestHead: Equatable {
         case .secret(let prefix, let secret): HPACKField(name, prefix + secret.reveal())
         }
       guard field.value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-        throw .unsendable("the value of header \(header.name) holds a line break or a control character")
+        throw .unsendable("the value of header \(header.name) contains a line break or a control character")
       }
       // Connection-specific fields are an error in HTTP/2 (RFC 9113, section 8.2.2), and the host has its own field.
       if HTTP2RequestHead.ofConnection.contains(name) || name == "host" { continue }

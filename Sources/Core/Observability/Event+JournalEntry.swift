@@ -63,10 +63,10 @@ extension Event {
         obstacle.map {
           "The new settings must be confirmed by an accepted update within \(limit.humanReadable); without one they stay in force all the same, because \($0)"
         }
-          ?? "The new settings are taken back unless an update with them is accepted within \(limit.humanReadable)")
+          ?? "The new settings are reverted unless an update with them is accepted within \(limit.humanReadable)")
     case .settingsConfirmed: row(.settingsConfirmed, "An update with the new settings was accepted: they are confirmed")
     case .settingsTakenBack(let why):
-      row(.settingsTakenBack, "The new settings were taken back, and the previous ones are in force again: \(why)")
+      row(.settingsTakenBack, "The new settings were reverted, and the previous ones are in force again: \(why)")
     case .settingsUnconfirmed(let why, let obstacle):
       row(.settingsUnconfirmed, "The new settings are not confirmed: \(why); they stay in force, because \(obstacle)")
     case .settingsAwaited(let why):
@@ -199,7 +199,7 @@ extension Event {
         "Nothing is sent: \(holder.phrase) on this machine already reports this vehicle; \(VehicleHolder.advice)")
     case .vehicleFree(let time):
       row(
-        .vehicleFree, "No other process on this machine has the vehicle any more, after \(time.humanReadable)",
+        .vehicleFree, "No other process on this machine has the vehicle now, after \(time.humanReadable)",
         [seconds(time)])
     case .vehicleNotLocked(let why): row(.vehicleNotLocked, why)
     case .paused(let record, let isOld):
@@ -329,8 +329,8 @@ extension Event {
     case .full: why = "the backlog is full"
     case .expired: why = "they are older than backlog.max_age"
     case .rejected: why = "Fleet Engine rejects them"
-    case .misdated: why = "the receiver gave them a wrong time"
-    case .damaged: why = "the backlog's file has impossible values for them"
+    case .misdated: why = "the receiver reported a wrong time for them"
+    case .damaged: why = "the backlog's file has invalid values for them"
     }
     return ("\(positions(count)) dropped: \(why)\(repeats(suppressed))", fields(count, reason))
   }

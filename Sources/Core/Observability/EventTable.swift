@@ -20,7 +20,7 @@ extension Event.Kind {
     case .crashed:
       (
         "884f51fcbb224e0199b92b9e1c1df07f", .error,
-        "The previous run crashed, or the watchdog ended it because its event loop hung: a defect of the program, or a disk that does not respond. Positions in the backlog's file are not lost. Report the sentence and the field FLEET_BACKTRACE; \(ManualPage.crashes) says how addresses are turned into names."
+        "The previous run crashed, or the watchdog ended it because its event loop hung: a defect of the daemon, or a disk that does not respond. Positions in the backlog's file are not lost. Report the sentence and the field FLEET_BACKTRACE; \(ManualPage.crashes) says how addresses are turned into names."
       )
     case .stopping:
       (

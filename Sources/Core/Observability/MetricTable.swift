@@ -32,7 +32,7 @@ package enum MetricTable {
     ) { $0.settings.map { $0.isLastReloadGood ? 1 : 0 } },
     .single(
       "config_kept", .gauge,
-      "Whether the settings files have a mistake, or were taken back, and the last settings that worked are used instead."
+      "Whether the settings files have a mistake, or were reverted, and the last settings that worked are used instead."
     ) { $0.settings.map { $0.isKept ? 1 : 0 } },
     .single("online", .gauge, "Whether Fleet Engine accepted the last update.") { $0.isOnline ? 1 : 0 },
     .single("paused", .gauge, "Whether fleet-locationctl pause is in force, so that no position is sent.") {

@@ -85,9 +85,9 @@ package struct SettingsStatus: Equatable, Sendable {
   /// The end of systemd's status line; empty if there is nothing to report.
   package var statusSuffix: String {
     if let deletedFile {
-      return "; \(deletedFile) does not exist any more: without it the service will not start again"
+      return "; \(deletedFile) no longer exists: without it the service will not start again"
     }
-    if mistake == nil, let takenBack { return "; the new settings were taken back: \(takenBack)" }
+    if mistake == nil, let takenBack { return "; the new settings were reverted: \(takenBack)" }
     if let unconfirmed { return "; the new settings are not confirmed: \(unconfirmed)" }
     if let confirmation { return "; \(confirmation.sentence)" }
     guard let lastMistake else { return "" }

@@ -93,7 +93,7 @@ package struct SourceOverview: Equatable, Sendable {
     guard name == nil else { return nil }
     if sources.count > 1 { return problems(before: sources.count) }
     if case .lost(let why) = sources.first?.condition { return why }
-    return sources.first?.conditionText ?? "none is set"
+    return sources.first?.conditionText ?? "no source is set"
   }
 
   /// The sources that are not read for now, although they could be.
@@ -120,7 +120,7 @@ extension SourceOverview.Source {
     case .waiting: unreadable ?? "no data from \(name) yet"
     case .searching(let rejection):
       "\(name) has no acceptable position\(rejection.map { " (rejected: \($0.sentence.text))" } ?? "")"
-    case .good: "\(name) is good again, and is used once it has stayed good for a while"
+    case .good: "\(name) has good positions again, and is used once this has lasted for a while"
     case .lost(let why): why
     case .ended: "\(name) has ended"
     }

@@ -26,7 +26,7 @@ package struct VarlinkService: Sendable {
   }
 
   /// The result of validating a call.
-  package enum Verdict: Equatable, Sendable {
+  package enum Validation: Equatable, Sendable {
     /// A call of a method of the interface, with valid parameters.
     case call(Method)
     /// The service itself has replied.
@@ -58,7 +58,7 @@ package struct VarlinkService: Sendable {
   }
 
   /// Validates a call, and answers calls of `org.varlink.service`.
-  package func handle(_ call: VarlinkCall) -> Verdict {
+  package func handle(_ call: VarlinkCall) -> Validation {
     let isStandard = call.interface == VarlinkService.standard
     guard isStandard || call.interface == interface else {
       return fail("InterfaceNotFound", "interface", call.interface)
@@ -92,7 +92,7 @@ package struct VarlinkService: Sendable {
     }
   }
 
-  private func fail(_ error: String, _ field: String, _ value: String) -> Verdict {
+  private func fail(_ error: String, _ field: String, _ value: String) -> Validation {
     .reply(VarlinkReply(error: "\(VarlinkService.standard).\(error)", [field: .string(value)]))
   }
 
@@ -113,7 +113,7 @@ package struct VarlinkService: Sendable {
   }
 
   private static let standardDescription = """
-    # What every service of Varlink has: which interfaces it serves, and what they are.
+    # Every Varlink service has this interface: which interfaces it serves, and what they are.
     interface org.varlink.service
 
     # The program behind the socket, and the names of its interfaces.
@@ -137,7 +137,7 @@ package struct VarlinkService: Sendable {
     # The interface has this method, and the service does not implement it.
     error MethodNotImplemented (method: string)
 
-    # This parameter is unknown, missing or of another type.
+    # This parameter is unknown, missing or of the wrong type.
     error InvalidParameter (parameter: string)
 
     # The client may not call this method.

@@ -125,7 +125,7 @@ extension VehicleAgent {
   mutating func restoreRunState(_ text: String, at now: Moment, _ effects: inout [Effect]) {
     guard let boot = configuration.boot else { return }
     guard let stored = StoredRunState(text, at: now.boot) else {
-      let sentence = "what the previous run has sent is not known: its file in the runtime directory is damaged"
+      let sentence = "it is not known what the previous run sent: its file in the runtime directory is damaged"
       return effects.append(.event(.settingsWarning(sentence)))
     }
     guard stored.boot == boot else { return }

@@ -29,7 +29,7 @@ extension VehicleAgent {
       case .ended:
         if newestTime == nil {
           let names = selector.overview.sources.map(\.name).joined(separator: ", ")
-          effects.append(.event(.sourceLost("\(names) has ended without a position that was accepted")))
+          effects.append(.event(.sourceLost("\(names) has ended without an accepted position")))
         }
         let limit = configuration.drainLimit
         if lifecycle.drain(until: now.boot + limit, reserving: reserve(of: limit)) {

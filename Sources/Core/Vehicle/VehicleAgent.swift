@@ -299,7 +299,7 @@ package struct VehicleAgent: Sendable {
     if areLaterMisdated {
       // Until they are confirmed, the bounds by which a receiver is corrected may be wrong, and its own time may be
       // right.
-      let isCertain = clock.verdict.bounds == nil || clock.verdict.isConfirmed
+      let isCertain = clock.assessment.bounds == nil || clock.assessment.isConfirmed
       let input = isCertain ? DeliveryAgent.Input.misdated(after: accepted.time) : .suspected(after: accepted.time)
       apply(delivery.handle(input, at: now.boot), at: now, &effects)
     }
@@ -338,9 +338,9 @@ package struct VehicleAgent: Sendable {
 
   mutating func reviewTime(at now: Moment, _ effects: inout [Effect]) {
     let review = clock.review(at: now)
-    let bounds = clock.verdict.bounds
+    let bounds = clock.assessment.bounds
     if review.hasNewBounds { feedSelector(.time(bounds), at: now, &effects) }
-    if review.hasNewVerdict, let bounds { dropWrongTimes(bounds, at: now, &effects) }
+    if review.hasNewAssessment, let bounds { dropWrongTimes(bounds, at: now, &effects) }
     if review.hasNewCertificateTime { endWaits(at: now, &effects) }
     switch review.clockChange {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
@@ -363,10 +363,10 @@ package struct VehicleAgent: Sendable {
   /// Removes queued positions with timestamps in the future. While the time is unconfirmed, these positions are not
   /// removed, only not sent.
   mutating func removeWrongTimes(at now: Moment, _ effects: inout [Effect]) {
-    guard let latest = clock.verdict.latestTimestamp(at: now.boot), !configuration.filter.usesRecordedTimes else {
+    guard let latest = clock.assessment.latestTimestamp(at: now.boot), !configuration.filter.usesRecordedTimes else {
       return
     }
-    let input = clock.verdict.isConfirmed ? DeliveryAgent.Input.misdated(after: latest) : .suspected(after: latest)
+    let input = clock.assessment.isConfirmed ? DeliveryAgent.Input.misdated(after: latest) : .suspected(after: latest)
     apply(delivery.handle(input, at: now.boot), at: now, &effects)
   }
 

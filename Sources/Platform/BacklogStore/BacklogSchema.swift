@@ -68,11 +68,11 @@ struct BacklogSchema {
     try BacklogSchema.check(database, isNew: isNew)
     // All sizes are computed in pages of this size.
     guard try database.number("PRAGMA page_size") == BacklogStore.pageSize else {
-      throw BacklogStoreError(.foreign, "\(path) has pages of another size than this program makes")
+      throw BacklogStoreError(.foreign, "\(path) has a page size that this program does not use")
     }
     // The daemon creates no views or triggers.
     guard try database.number("SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index')") == 0 else {
-      throw BacklogStoreError(.foreign, "\(path) holds views or triggers, which this program does not make")
+      throw BacklogStoreError(.foreign, "\(path) contains views or triggers, which this program does not create")
     }
     for (index, step) in steps.enumerated().dropFirst(Int(version)) {
       try database.transaction { () throws(BacklogStoreError) in

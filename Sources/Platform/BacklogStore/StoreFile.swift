@@ -68,7 +68,7 @@ struct StoreFile {
     let disk = "findmnt -T \(directory) shows its options, journalctl -k the errors of a failing disk"
     return own
       ? "the disk is mounted read-only: \(disk)"
-      : "the unit has to allow it, with ReadWritePaths=\(directory) (\(ManualPage.containers)), or the disk is mounted read-only: "
+      : "the unit must allow it with ReadWritePaths=\(directory) (\(ManualPage.containers)), or the disk is mounted read-only: "
         + disk
   }
 

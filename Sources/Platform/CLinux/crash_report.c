@@ -141,7 +141,7 @@ static void report(int number, siginfo_t *info, void *context) {
   if (!__atomic_compare_exchange_n(&crashed_by, &first, number, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
     // The report itself crashed or timed out: end it with what is known, if it can be written.
     if (!is_published) {
-      put("; no more can be told of it");
+      put("; no more is known");
       publish();
     }
     end(first);

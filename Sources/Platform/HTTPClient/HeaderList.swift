@@ -44,7 +44,8 @@ import HTTPMessages
         line.append(secret.reveal())
       }
       guard HeaderList.isPrintable(&line) else {
-        throw TransportFailure(.local, "the value of header \(header.name) holds a line break or a control character")
+        throw TransportFailure(
+          .local, "the value of header \(header.name) contains a line break or a control character")
       }
       // libcurl's syntax for a header without a value; with a colon it would omit the header.
       try append(line.utf8.count == header.name.utf8.count + 2 ? header.name + ";" : line)

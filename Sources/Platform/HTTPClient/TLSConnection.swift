@@ -137,7 +137,7 @@ import Timekeeping
   /// The server, or a proxy, keeps libcurl busy without end.
   private func giveUp() {
     guard handler != nil, !isConnected else { return }
-    end(TransportFailure(.malformed, "what the server sends takes too long to read"))
+    end(TransportFailure(.malformed, "the server's response takes too long to process"))
   }
 
   private func finishConnecting(_ code: CURLcode) {

@@ -241,7 +241,7 @@ import SystemCalls
 
   /// The failure of a request that used too much processor time.
   var workLimitFailure: TransportFailure {
-    TransportFailure(.malformed, FailureTable.message(endpoint, "what the server sends takes too long to read"))
+    TransportFailure(.malformed, FailureTable.message(endpoint, "the server's response takes too long to process"))
   }
 
   /// Adds this transfer's traffic to the counters.

@@ -135,7 +135,7 @@ package final class SerialPort {
     let status = try? DeviceStatus.of(path)
     if let status, status.kind != .characterDevice {
       return SerialPortError(
-        .wrongKind, "\(path): this is no device; a receiver is one such as /dev/ttyUSB0", cause: error)
+        .wrongKind, "\(path): this is not a device; a receiver is one such as /dev/ttyUSB0", cause: error)
     }
     let advice =
       if error.code == EPERM {

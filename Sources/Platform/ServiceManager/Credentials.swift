@@ -53,7 +53,7 @@ package struct Credentials: Sendable {
   /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
   package func secret(inFile path: String) throws(ServiceManagerError) -> Secret {
     guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw ServiceManagerError(.missing, "the path of a secret file is empty or holds a NUL")
+      throw ServiceManagerError(.missing, "the path of a secret file is empty or contains a NUL")
     }
     return try Credentials.read(path, isPrivate: true, advice: "write the secret into it, with mode 0600")
   }
@@ -128,10 +128,11 @@ package struct Credentials: Sendable {
     if text.last == UInt8(ascii: "\n") { text.removeLast() }
     if text.last == UInt8(ascii: "\r") { text.removeLast() }
     guard !text.isEmpty else {
-      throw ServiceManagerError(.unusable, "\(path): the file is empty; it must hold the secret")
+      throw ServiceManagerError(.unusable, "\(path): the file is empty; it must contain the secret")
     }
     guard !text.contains(0), let string = String(validating: text, as: UTF8.self) else {
-      throw ServiceManagerError(.unusable, "\(path): the file is not text; it must hold the secret as one line of text")
+      throw ServiceManagerError(
+        .unusable, "\(path): the file is not text; it must contain the secret as one line of text")
     }
     return Secret(string)
   }

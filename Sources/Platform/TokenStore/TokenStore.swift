@@ -41,7 +41,7 @@ package struct TokenStore: Sendable {
     }
     guard content.bytes.count <= TokenStore.maximumSize, let text = String(validating: content.bytes, as: UTF8.self)
     else {
-      throw TokenStoreError("\(path): this is no text of this program")
+      throw TokenStoreError("\(path): this is not a text of this program")
     }
     return Secret(text)
   }

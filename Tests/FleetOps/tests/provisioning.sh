@@ -84,7 +84,7 @@ check_box truck-17
 inside cmp -s /etc/fleet-locationd/box.pem /etc/fleet-metrics/box.pem || fail "no certificate for the token provider"
 [ "$(inside stat -c '%a %G' /etc/fleet-locationd/box.pem)" = '640 fleet-locationd' ] || fail "its mode: $(inside stat /etc/fleet-locationd/box.pem)"
 inside fleet-locationctl settings | grep 'client_certificate.*/etc/fleet-locationd/box.pem' >/dev/null || fail "the settings do not name it"
-inside grep -x 10min /etc/fleet-locationd/fleet-locationd.toml.confirm >/dev/null || fail "new settings are not taken back"
+inside grep -x 10min /etc/fleet-locationd/fleet-locationd.toml.confirm >/dev/null || fail "new settings are not reverted"
 
 step "after a power cut cloud-init is over, and the box delivers with the same credential"
 rm "$work/record.jsonl"

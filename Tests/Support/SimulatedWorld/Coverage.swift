@@ -231,14 +231,14 @@ extension SessionCase.State {
 
 /// The operations on the line of a source.
 enum LineCase: CaseIterable {
-  case open, setSpeed, close, pause, read, watch, awaitBytes, send, rejoin, listModems, enableModem, locateModem, end,
+  case open, setBaud, close, pause, read, watch, awaitBytes, send, rejoin, listModems, enableModem, locateModem, end,
     endAfterRequest
 
   init(_ operation: LineOperation) {
     self =
       switch operation {
       case .open: .open
-      case .setSpeed: .setSpeed
+      case .setBaud: .setBaud
       case .close: .close
       case .pause: .pause
       case .read: .read

@@ -127,13 +127,13 @@ extension World {
     installation.rejected = String(words[1])
     // `begin` was already called for the previous settings, so `installation.previous` has the reverted ones.
     guard let before = installation.previous, let limit = installation.confirmationLimit else {
-      return violate("settings are taken back that need no confirmation")
+      return violate("settings that need no confirmation are reverted")
     }
-    if !before.edition.isTokenWrong, !hasOtherFaults { violate("settings are taken back that work") }
+    if !before.edition.isTokenWrong, !hasOtherFaults { violate("settings that work are reverted") }
     // Each restart may cost one of the ten-second steps in which the elapsed time is stored.
     let (since, restarts) = (before.since, before.restarts)
     if installation.activations[before.edition.number] ?? 1 < 2, now - since < limit - .seconds(10) * (restarts + 1) {
-      violate("settings are taken back after \((now - since).inSeconds) s")
+      violate("settings are reverted after \((now - since).inSeconds) s")
     }
   }
 

@@ -286,7 +286,7 @@ extension World {
       ports[index].speed = baud ?? scenario.baud
       ports[index].openedAt = now
       handlePort(index, .opened(isTerminal: !ports[index].isNetwork && !ports[index].isGPSD))
-    case .setSpeed(let baud):
+    case .setBaud(let baud):
       ports[index].speed = baud
       ports[index].openedAt = now
     case .close: ports[index].close()

@@ -81,7 +81,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       guard isNeeded, isDiscarding else { return [] }
       isDiscarding = false
       return awaitReport()
-    case .appeared, .speedRefused, .left, .endOfInput, .modem: return []
+    case .appeared, .baudRefused, .left, .endOfInput, .modem: return []
     }
   }
 

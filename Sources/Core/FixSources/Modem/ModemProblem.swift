@@ -24,7 +24,7 @@ package struct ModemProblem: ReportedProblem, Equatable, Sendable {
 
   /// ModemManager is not running.
   package static let noModemManager = ModemProblem(
-    "ModemManager does not run", "install or start it: apt install modemmanager, systemctl status ModemManager")
+    "ModemManager is not running", "install or start it: apt install modemmanager, systemctl status ModemManager")
 
   /// The modem's receiver is used by another program.
   static func unmanaged(_ modem: Modem) -> ModemProblem {
@@ -40,7 +40,7 @@ package struct ModemProblem: ReportedProblem, Equatable, Sendable {
     switch modem.state {
     case .failed(.noSIM):
       ModemProblem(
-        "\(modem.name) has no SIM, and ModemManager before 1.24 gives no positions without one",
+        "\(modem.name) has no SIM, and ModemManager before 1.24 reports no positions without one",
         "insert one, or read the modem's port for NMEA with type = \"serial\"")
     case .failed(.badSIM):
       ModemProblem("ModemManager cannot use the SIM of \(modem.name)", "try another; see mmcli -m \(modem.number)")
@@ -91,7 +91,7 @@ package struct ModemProblem: ReportedProblem, Equatable, Sendable {
 
   /// polkit does not permit this user to read positions.
   package static let mayNotRead = ModemProblem(
-    "ModemManager does not give positions to this user",
+    "ModemManager does not let this user read positions",
     "grant it org.freedesktop.ModemManager1.Location with polkit, as /usr/share/polkit-1/rules.d/fleet-locationd.rules does"
   )
 
@@ -112,7 +112,7 @@ package struct ModemProblem: ReportedProblem, Equatable, Sendable {
   /// The receiver is on, but silent.
   package static func silent(_ modem: Modem, for time: Duration) -> ModemProblem {
     ModemProblem(
-      "\(modem.name) has given no sentence for \(time.wholeSeconds) s",
+      "\(modem.name) has sent no sentence for \(time.wholeSeconds) s",
       "check its GNSS antenna; see mmcli -m \(modem.number) --location-get")
   }
 }

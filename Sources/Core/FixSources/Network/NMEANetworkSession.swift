@@ -160,17 +160,17 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     self.silenceTimeout = silenceTimeout
     supervisor = PortSupervisor(device: name, silenceTimeout: silenceTimeout, seed: seed)
     supervisor.noSentences = PortSupervisor.Problem(
-      "sends bytes but no whole NMEA sentence", "set the sender to NMEA 0183, with checksums")
+      "sends bytes but no complete NMEA sentence", "set the sender to NMEA 0183, with checksums")
     guard transport != .connection else {
       supervisor.silent = PortSupervisor.Problem(
         "accepts the connection but sends nothing",
         "check the sender's receiver and its settings, and that this is its port for NMEA and not for web pages")
-      supervisor.recovery = "connecting again"
+      supervisor.recovery = "reconnecting"
       return
     }
     supervisor.silent = PortSupervisor.Problem(
       "has received nothing", "check the sender's settings, its address in source.allow and the firewall")
-    supervisor.noSentences.what = "has received bytes but no whole NMEA sentence"
+    supervisor.noSentences.what = "has received bytes but no complete NMEA sentence"
     supervisor.recovery = "still listening"
   }
 
@@ -239,7 +239,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       nextDrain = nil
       return [.line(.read)]
     case .drained: return isDiscarding ? discarded(at: now) : []
-    case .appeared, .speedRefused, .endOfInput, .modem: return []
+    case .appeared, .baudRefused, .endOfInput, .modem: return []
     }
   }
 

@@ -64,10 +64,10 @@ package struct PortSupervisor: Sendable {
   package var silent = Problem("is open but silent", "check the receiver and its power")
   /// The problem if no complete sentence is received.
   package var noSentences = Problem(
-    "sends bytes but no whole NMEA sentence", "check source.baud, or set baud = \"auto\"")
+    "sends bytes but no complete NMEA sentence", "check source.baud, or set baud = \"auto\"")
 
   /// What the daemon does about either problem, as in `opening it again`.
-  package var recovery = "opening it again"
+  package var recovery = "reopening it"
 
   private let device: String
   private let silenceTimeout: Duration

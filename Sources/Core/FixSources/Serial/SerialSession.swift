@@ -94,7 +94,7 @@ package struct SerialSession: ElapsedTimeSession {
       seed: seed)
     if baud == nil {
       supervisor.noSentences = PortSupervisor.Problem(
-        "sends bytes but no whole NMEA sentence at any speed", "check that the receiver speaks NMEA 0183")
+        "sends bytes but no complete NMEA sentence at any baud rate", "check that the receiver speaks NMEA 0183")
     }
     noSentences = supervisor.noSentences
   }
@@ -154,7 +154,7 @@ package struct SerialSession: ElapsedTimeSession {
       // The burst may be over: silence will end the epoch.
       reading = .watching
       return (hasBytes ? [] : expire(at: now)) + [.line(.watch)]
-    case .speedRefused: return isProbing ? probe.refused().map { [.line(.setSpeed(baud: $0))] } ?? [] : []
+    case .baudRefused: return isProbing ? probe.refused().map { [.line(.setBaud(baud: $0))] } ?? [] : []
     case .deadline:
       if case .paused(let time, let isForecast) = reading, now >= time {
         (reading, repeats) = (.draining(isForecast: isForecast), 0)
@@ -162,7 +162,7 @@ package struct SerialSession: ElapsedTimeSession {
       }
       // Silence cannot be detected between two reads.
       let fixes = if case .watching = reading { expire(at: now) } else { [SourceEffect]() }
-      return fixes + tryNextSpeed(at: now) + supervise(.deadline, at: now)
+      return fixes + tryNextRate(at: now) + supervise(.deadline, at: now)
     case .left, .endOfInput, .modem: return []
     }
   }
@@ -377,12 +377,12 @@ package struct SerialSession: ElapsedTimeSession {
     return reports(of: fixes, at: now)
   }
 
-  private mutating func tryNextSpeed(at now: BootInstant) -> [SourceEffect] {
+  private mutating func tryNextRate(at now: BootInstant) -> [SourceEffect] {
     guard isProbing, let baud = probe.advance(at: now) else { return [] }
     decoder = NMEADecoder()
     lineStatistics.decoderReplaced()
     let report = SourceReport.detecting(
       "\(device) sends bytes, and no NMEA sentence yet at the baud rates tried so far; next \(baud)")
-    return [.line(.setSpeed(baud: baud))] + (hasBytes ? [.report(report)] : [])
+    return [.line(.setBaud(baud: baud))] + (hasBytes ? [.report(report)] : [])
   }
 }
