@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The one entry: make help
+# The entry point: make help
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
@@ -11,22 +11,22 @@ SECONDS ?=
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 export SWIFT_BACKTRACE ?= enable=no
 
-# On a terminal and in a pipe alike, or each would build all of what the other has built. Libraries are the system's: none is looked
-# for beside the program.
+# The same options on a terminal and in a pipe: otherwise each of the two would rebuild all that the other has built. Libraries are those
+# of the system: none is searched for next to the program.
 RELEASE := -c release --static-swift-stdlib --no-color-diagnostics --disable-local-rpath
-# Types that a module itself names are looked up directly, not by mangled name at their first use: 2.6 million instructions less at
-# each start (callgrind), for 0.2 % more program.
+# Types that a module itself names are looked up directly, not by mangled name at their first use: 2.6 million fewer instructions at
+# each start (callgrind), for a program that is 0.2 % larger.
 RELEASE += $(addprefix -Xswiftc ,-Xfrontend -disable-concrete-type-metadata-mangled-name-accessors)
-# lld comes with the toolchain. A section for each function lets it put what a run executes side by side, in the order of
-# `make symbol-order`: the kernel reads 64 kB around each page that is touched, so this is memory (docs/performance.md).
-# Without the file, or with an old one, the program is larger in memory and otherwise the same.
+# lld comes with the toolchain. A section for each function lets it place the functions that a run executes next to each other, in the
+# order of `make symbol-order`: the kernel reads 64 kB around each page that is touched, so this saves memory (docs/performance.md).
+# Without the file, or with an old one, the program needs more memory and is otherwise the same.
 RELEASE += -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -use-ld=lld \
   $(addprefix -Xlinker ,--icf=safe --no-export-dynamic -z pack-relative-relocs --build-id=sha1 --no-warn-symbol-ordering) \
   $(addprefix -Xlinker --symbol-ordering-file=,$(wildcard scripts/symbol-order.txt))
-# Of libstdc++ the programs use a tenth: linked in, it costs less memory and fewer relocations at each start than the library.
+# The programs use a tenth of libstdc++: linked statically, it costs less memory and fewer relocations at each start than as a library.
 STATIC_CXX = $(patsubst %,-Xlinker '--remap-inputs=*/libstdc++.so=%',$(wildcard $(shell $(CXX) -print-file-name=libstdc++.a)))
 BIN := .build/release
-# Without what only tests need.
+# Without the targets that only tests need.
 PROGRAM_TARGETS := fleet-locationd,fleet-locationctl,fleet-engine-emulator
 DOC = $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd
 
@@ -44,21 +44,21 @@ TEST_PACKAGES := python3 python3-venv sqlite3 curl openssl nghttp2-proxy nginx-l
 DEB_PACKAGES := debhelper lintian dpkg-dev fakeroot mandoc python3 gpg gpgv gpg-agent
 # The live map's page.
 DEMO_PACKAGES := libjs-leaflet
-# What makes a compiler for arm64 out of Debian's packages.
+# For making a compiler for arm64 out of Debian's packages.
 ARM64_PACKAGES := mmdebstrap bubblewrap
-# What runs its programs, and what they need to be tried.
+# For running the programs for arm64, and what their tests need.
 ARM64_TEST_PACKAGES := mmdebstrap arch-test qemu-user-static binfmt-support iproute2 nghttp2-proxy openssl python3 socat
-# Servers of HTTP/2 that judge our client, nghttpx and nginx of them in every check.
+# HTTP/2 servers that test our client. Every check uses nghttpx and nginx, which are in TEST_PACKAGES.
 H2_PACKAGES := apache2-bin haproxy h2o caddy python3-hypercorn
 # A real systemd in a container.
 CONTAINER_PACKAGES := systemd-container mmdebstrap
 SUITE ?= bookworm
-# What the recipes of docs/fleet.md need on the machine that tests them; what a box needs of Debian's is in its container.
+# What the recipes of docs/fleet.md need on the machine that tests them; the Debian packages that a box needs are in its container.
 FLEET_OPS_PACKAGES := $(CONTAINER_PACKAGES) reprepro gnupg haproxy curl openssl iproute2 python3
 
 SYMBOL_ORDER_PACKAGES := valgrind binutils
 
-# A machine of its own: qemu, and what makes its image out of Debian packages.
+# A virtual machine: qemu, and what makes its image out of Debian packages.
 MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
 
 # A target's line names its subject, then what it does.
@@ -98,7 +98,7 @@ demo: export DEMO_TILES = $(TILES)
 demo: export DEMO_ATTRIBUTION = $(ATTRIBUTION)
 demo: ## Use: Drives simulated vehicles on a live map; ROUTE=file.gpx, VEHICLES=20, SECONDS=20: docs/rehearsal.md.
 	@scripts/demo.sh --check
-	@scripts/install-packages.sh $(DEMO_PACKAGES) || echo "Without $(DEMO_PACKAGES) there is no live map; the lines come all the same." >&2
+	@scripts/install-packages.sh $(DEMO_PACKAGES) || echo "Without $(DEMO_PACKAGES) there is no live map; the lines are printed anyway." >&2
 	@$(MAKE) --no-print-directory setup-build build
 	@scripts/demo.sh $(BIN)
 
@@ -115,7 +115,7 @@ crash-test: setup ## Tests with real programs: Kills the daemon at 200 (CRASH_RO
 damage: setup ## Tests of hostile input and memory: Opens 10,000 (FILES) backlog files with flipped bits or truncated ends.
 	DAMAGED_FILES=$(or $(FILES),10000) swift test --filter DamagedFileTests.anyFile
 
-explore: ## Tests in virtual time: Tries every order of DEPTH (6) events from twenty states; then MERGED_DEPTH (5), with like states merged.
+explore: ## Tests in virtual time: Tries every order of DEPTH (6) events from twenty states; then MERGED_DEPTH (5), with equivalent states merged.
 	EXPLORATION_DEPTH=$(or $(DEPTH),6) EXPLORATION_MERGED_DEPTH=$(or $(MERGED_DEPTH),5) EXPLORATION_COMPARED=$(or $(COMPARED),100) \
 	  TESTS=Exploration swift test --scratch-path build/exploration
 
@@ -138,7 +138,7 @@ endif
 mutants: setup ## Tests in virtual time: Breaks the daemon in twenty ways, and counts the random drives that notice it.
 	scripts/mutants.py $(RUNS)
 
-# In a directory of its own, as in Benchmarks/run.sh. SEED (1).
+# Built in a separate directory; Benchmarks/run.sh says why. SEED (1).
 fleet: setup-build ## Measurements, with the pictures of the pages: The load of 10,000 (VEHICLES) simulated vehicles through every fault; SCENARIOS="start cell".
 	BENCH=1 TESTS=none swift build --scratch-path build/decoder -c release --static-swift-stdlib --product FleetBenchmark
 	@status=0; VEHICLES=$(or $(VEHICLES),10000) SEED=$(or $(SEED),1) FIX_PERIOD=$(or $(FIX_PERIOD),5) build/decoder/release/FleetBenchmark build/fleet.json $(SCENARIOS) || status=$$?; \
@@ -150,14 +150,14 @@ sanitize: setup ## Tests of hostile input and memory: Tests all code with `unsaf
 check: setup setup-deb setup-container ## Every day: What CI runs, half an hour; docs/development.md lists what it leaves out.
 	@scripts/check.sh
 
-lint: ## Every day: Checks the format, the comments, and that what the pages link to and name exists.
+lint: ## Every day: Checks the format, the comments, and that everything exists that the pages link to or name.
 	@scripts/check-documentation.py
 	@scripts/check-links.py
 	@scripts/test-simulate.py
 	@! git grep -nP '#expect\((?!throws|processExitsWith|$$)' -- Tests || { echo "expectEqual, expectNil or expect (Tests/Support/Expectations): docs/development.md says why"; exit 1; }
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
-words: ## Every day: Lists words for which the field has a term; never fails.
+words: ## Every day: Lists words that often stand where a term of the field should be; never fails.
 	@scripts/words.py
 
 arrows: ## Every day: Checks which module imports which; builds everything for debugging.
@@ -203,7 +203,7 @@ arm64-vm-test: setup-build build ## Tests of the installed service: The arm64 se
 badlink-test: setup build ## Tests with real programs: Twenty minutes over a slow mobile link that loses packets; needs root.
 	Tests/Interop/badlink/badlink.py $(BIN)
 
-# MINUTES (5) each.
+# MINUTES (5) for each link.
 delays: setup build ## Measurements, with the pictures of the pages: The delay from the fix to Fleet Engine over five mobile links; needs root.
 	@mkdir -p build
 	Tests/Interop/badlink/delays.py $(BIN) build/delays.json --minutes $(or $(MINUTES),5)
@@ -232,20 +232,20 @@ symbol-order: setup build ## Measurements, with the pictures of the pages: Recor
 format: ## Every day: Formats the sources.
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks Fuzz
 
-# Those of the packages: "Fleet team <fleet@example.com>", https://…
+# The maintainer and the home page of the packages: "Fleet team <fleet@example.com>", https://…
 MAINTAINER ?=
 HOMEPAGE ?=
 export MAINTAINER HOMEPAGE
 PROGRAMS := fleet-locationd fleet-engine-emulator
 ifeq ($(ARCH),$(MACHINE))
-deb: setup-build setup-deb build ## Use: Makes the Debian packages, in build/; ARCH=arm64.
+deb: setup-build setup-deb build ## Use: Builds the Debian packages, in build/; ARCH=arm64.
 	@mkdir -p build/linked/$(ARCH)
 	@for program in $(PROGRAMS); do scripts/linked.py $(BIN) $$program > build/linked/$(ARCH)/$$program.json || exit; done
 	@scripts/build-deb.sh $(BIN)
 	lintian --fail-on error,warning --info build/*_$(ARCH).changes
 else
 deb:
-	@[ $(MACHINE)-$(ARCH) = amd64-arm64 ] || { echo "ARCH=$(ARCH): from $(MACHINE) only arm64 can be made, and that on amd64" >&2; exit 1; }
+	@[ $(MACHINE)-$(ARCH) = amd64-arm64 ] || { echo "ARCH=$(ARCH): packages for another architecture can be built for arm64 only, and on amd64 only" >&2; exit 1; }
 	@scripts/install-packages.sh $(ARM64_PACKAGES)
 	$(ARM64) build $(RELEASE)
 	@mkdir -p build/linked/arm64
@@ -256,7 +256,7 @@ endif
 
 release: ## Release: Signed packages in build/release; KEY, MAINTAINER, HOMEPAGE, ARCHITECTURES: docs/fleet.md.
 	@[ -n "$(KEY)" ] && [ -n "$$MAINTAINER" ] && [ -n "$$HOMEPAGE" ] || { echo "release: needs KEY, MAINTAINER and HOMEPAGE: docs/fleet.md" >&2; exit 1; }
-	@[ -z "$$(git status --porcelain)" ] || { echo "release: there are changes that no commit has" >&2; exit 1; }
+	@[ -z "$$(git status --porcelain)" ] || { echo "release: there are uncommitted changes" >&2; exit 1; }
 	@for architecture in $(ARCHITECTURES); do $(MAKE) deb ARCH=$$architecture || exit; done
 	@scripts/release.sh "$(KEY)" $(ARCHITECTURES)
 
@@ -265,8 +265,8 @@ package-test: deb ## Release: Tests the packages: components, same bytes when pa
 	Tests/Packages/twice.sh $(BIN) build
 	Tests/Packages/release.sh
 
-# Not after `build`: root has no Swift in its path, and need not have it.
-install: ## Use: Installs the files of the package without one, after make build; PREFIX, DESTDIR.
+# Does not depend on `build`: root has no Swift in its path, and does not need it.
+install: ## Use: Installs the files of the package without a package, after make build; PREFIX, DESTDIR.
 	@test -x $(BIN)/fleet-locationd || { echo "Nothing is built yet: make build" >&2; exit 1; }
 	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
 	ln -sf fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationctl

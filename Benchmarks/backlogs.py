@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A backlog of the largest size that is allowed: how long the core works it off, and the start with it on disk."""
+"""A backlog of the largest size that is allowed: how long the core takes to send it, and a start with it on disk."""
 import json
 import math
 import os
@@ -26,7 +26,7 @@ PRAGMA application_id = 0x464C6F63;
 PRAGMA user_version = 2;
 INSERT INTO vehicles VALUES (1, 'bench', 'truck-17');
 """
-# Before the first position of recording.py. Milliseconds since 1970.
+# A time before the first position of recording.py, in milliseconds since 1970.
 END = 1_795_240_000_000
 
 
@@ -46,7 +46,7 @@ def core(program):
 
 
 def fill(path, rows):
-    """Writes a backlog's file of a drive at a position a second, on a winding road and with a receiver's noise."""
+    """Writes the backlog file of a drive with one position per second, on a winding road and with a receiver's noise."""
     noise = random.Random(rows)
     database = sqlite3.connect(path)
     database.execute("PRAGMA page_size = 1024")
@@ -62,7 +62,7 @@ def fill(path, rows):
 
 
 def bytes_of(bench, relay_of, rows):
-    """TLS bytes that so many positions on disk add to the updates of a run: those of the run with them, without those of
+    """TLS bytes that this number of positions on disk adds to the updates of a run: those of the run with them, minus those of
     the same run with none."""
     sent = []
     for count in (0, rows):
@@ -85,7 +85,7 @@ def bytes_of(bench, relay_of, rows):
 
 
 def start(bench, rows, turns):
-    """Time from just before exec to the first accepted update, with so many positions on disk; the median."""
+    """Time from just before exec to the first accepted update, with this number of positions on disk; the median."""
     full, store, settings = (bench.path(name) for name in (f"full-{rows}", "store", "full.toml"))
     os.makedirs(full, exist_ok=True)
     fill(os.path.join(full, "backlog.sqlite"), rows)
@@ -105,6 +105,6 @@ def start(bench, rows, turns):
         times.append(time.monotonic() - begin)
         os.kill(process, signal.SIGKILL)
         os.wait4(process, 0)
-        # What it had sent by then.
+        # Reads what the daemon had sent by then.
         bench.server.read(0.05)
     return {"daemon": statistics.median(times) * 1e3}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The NMEA decoder beside gpsd's: decoders.py PROGRAMS DECODER-BENCHMARK
+"""Compares the NMEA decoder with gpsd's: decoders.py PROGRAMS DECODER-BENCHMARK
 
 Both read the same file, an hour of a receiver with four constellations at 1 Hz, and print what they understood as JSON, to
-nowhere: `fleet-locationctl fixes` and `gpsdecode`, as whole processes, in turns. Debian's gpsdecode prints the satellites
-too, as it must: gpsd is asked for them. The decoder alone, without text at its end, is measured as well.
+/dev/null: `fleet-locationctl fixes` and `gpsdecode`, as whole processes, in turn. Debian's gpsdecode also prints the
+satellites, because gpsd's clients ask for them. The decoder alone, without its text output, is measured as well.
 """
 import os
 import re
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 ROUNDS = int(os.environ.get("BENCH_DECODER_ROUNDS", "7"))
-# Starting a program takes some milliseconds: with so many hours in a file they do not count.
+# Starting a program takes some milliseconds: with this many hours in a file they are negligible.
 HOURS = 5
 
 
@@ -55,7 +55,7 @@ def figures(programs, decoder_benchmark):
             pairs.append((sentences * HOURS / ours, sentences * HOURS / theirs))
         output = subprocess.run([decoder_benchmark], capture_output=True, text=True, check=True).stdout
         alone = float(output.rsplit(":", 1)[1])
-        # What is allocated once falls out of the difference.
+        # What is allocated only once cancels out in the difference.
         counts = [allocations(decoder_benchmark, names[count], directory) for count in (1, HOURS)]
     yardstick = statistics.median(theirs for _, theirs in pairs)
     result = {

@@ -12,7 +12,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TLS_FRONT = os.path.join(HERE, "..", "Tests", "Interop", "tls-front.sh")
-# A TLS record with no more than a frame that is no part of a request or a response, as the server's WINDOW_UPDATE (35 bytes).
+# Maximum size of a TLS record with only a frame that is not part of a request or a response, such as the server's WINDOW_UPDATE (35 bytes).
 CONTROL_FRAME = 42
 # IPv4, TCP, and the timestamps that Linux sends with every segment.
 SEGMENT_HEADER = 20 + 20 + 12
@@ -25,7 +25,7 @@ def free_port():
 
 
 class Server:
-    """The emulator, with nghttpx (TLS, HTTP/2) in front of it. Its lines tell what it accepted, and when.
+    """The emulator, with nghttpx (TLS, HTTP/2) in front of it. Its lines report what it accepted, and when.
 
     `directory` holds the certificates that tls-front.sh made.
     """
@@ -54,11 +54,11 @@ class Server:
         raise SystemExit(f"nothing listens on port {port}")
 
     def read(self, patience=0.0):
-        """The number of updates accepted since the last call; waits for something to happen, but not for long."""
+        """The number of updates accepted since the last call; waits at most `patience` seconds for one."""
         select.select([self.lines], [], [], patience)
         try:
             lines = os.read(self.lines, 1 << 20)
-            # A vehicle of this name is beside the one that is measured.
+            # The vehicle `parked` runs in addition to the measured one, and is not counted.
             return lines.count(b" m/s ") - lines.count(b" parked  ")
         except BlockingIOError:
             return 0
@@ -75,7 +75,7 @@ class Server:
 
 
 class Relay:
-    """Carries TCP connections to a port. The kernel's own counters (TCP_INFO) tell what went over the measured side."""
+    """Carries TCP connections to a port. The kernel's own counters (TCP_INFO) count what the measured side has carried."""
 
     def __init__(self, target):
         self.target = target
@@ -128,8 +128,8 @@ class Relay:
         }
 
     def counters(self):
-        """Bytes so far, as the client sees them: TCP payload, and the same with the headers of IP and TCP; and the packets
-        that carried any, and how many of these a frame of control alone."""
+        """Bytes so far, as the client sees them: TCP payload, and the same with the headers of IP and TCP; and the number of
+        packets with payload, and how many of these carried only a control frame."""
         total = {"sent": 0, "received": 0, "sent_ip": 0, "received_ip": 0, "packets": 0, "control": self.control}
         for counters in self.finished + [self._counters(near) for near in self.connections]:
             for key, value in counters.items():
@@ -138,7 +138,7 @@ class Relay:
 
 
 def status(process_id):
-    """Memory in kB, threads and context switches of a process, by /proc; empty when it is gone."""
+    """Memory in kB, threads and context switches of a process, from /proc; empty when it is gone."""
     wanted = ("VmHWM", "VmRSS", "RssAnon", "Threads", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
     try:
         with open(f"/proc/{process_id}/status", encoding="ascii") as lines:

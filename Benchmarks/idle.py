@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often an idle daemon runs, without and with its metrics file: idle.py BINDIR [SECONDS]
 
-Four daemons side by side, under the unit's watchdog of 60 s: two with a receiver that is silent, two with one that tells each
-second that the vehicle is parked. Counted is how often a daemon gives the processor back of its own accord (/proc/PID/status), over
-two minutes from the second minute on.
+Four daemons side by side, under the unit's watchdog of 60 s: two with a receiver that is silent, two with one that reports each
+second that the vehicle is parked. It counts the voluntary context switches of each daemon (/proc/PID/status), over two minutes from the
+second minute on.
 """
 import os
 import socket
@@ -46,7 +46,7 @@ def epoch(now):
 
 def main():
     programs, seconds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 120
-    # In memory, as the runtime directory of the service is: a disk would be waited for.
+    # In memory, like the runtime directory of the service: a daemon would wait for a disk.
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         path = lambda *names: os.path.join(directory, *names)
         port = free_port()

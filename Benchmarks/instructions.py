@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the instructions of an update and its fix, without the kernel's: instructions.py PROGRAMS
 
-The difference of a run of 500 updates and one of 100 under callgrind, so that the start is not in it. It needs valgrind.
+The difference between a run of 500 updates and one of 100 under callgrind, so that the start is not included. It needs valgrind.
 """
 import os
 import re
@@ -16,7 +16,7 @@ from measure import Bench
 
 
 def count(bench, program, updates):
-    """The instructions of a run, and the number of updates that were accepted in it."""
+    """The instructions of a run, and the number of updates that were accepted during it."""
     arguments = bench.daemon(bench.recording(updates))
     valgrind = subprocess.Popen(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, *arguments[1:]],

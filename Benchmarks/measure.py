@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the daemon beside the yardstick: measure.py PROGRAMS YARDSTICK BENCHMARKS CERTIFICATES RESULT.json
+"""Measures the daemon and the yardstick: measure.py PROGRAMS YARDSTICK BENCHMARKS CERTIFICATES RESULT.json
 
-Everything that could differ from one moment to the next is measured in pairs, one program right after the other, in turns;
+Everything that could differ from one moment to the next is measured in pairs, one program right after the other, in turn;
 what is reported is the median, and the median of the ratios of the pairs. No figure makes this program fail.
 """
 import json
@@ -25,12 +25,12 @@ PAIRS = int(os.environ.get("BENCH_PAIRS", "7"))
 STARTS = int(os.environ.get("BENCH_STARTS", "15"))
 DRIVE = float(os.environ.get("BENCH_DRIVE_SECONDS", "62"))
 SCRIPTED_SERVER = os.path.join(HERE, "..", "Tests", "Interop", "http2", "scripted_server.py")
-# What a vehicle's month is reckoned with: an update each 10 s on 22 days of 10 hours, two connections to Fleet Engine an hour and a token
-# for each hour. The certificates of a public issuer, which a handshake that resumes nothing brings, are larger than the
-# bench's by so much.
+# A vehicle's month: an update every 10 s on 22 days of 10 hours, two connections to Fleet Engine an hour and a token for each hour. The
+# certificates of a public issuer, which are sent in a handshake without resumption, are larger than those of this benchmark by this
+# number of bytes.
 MONTH = {"updates": 79_200, "reconnects": 440, "tokens": 220}
 PUBLIC_CHAIN = 3000
-# Set where the issuers of the system vouch for the server as well.
+# Set where the issuers of the system include that of the server's certificate.
 SYSTEM_TRUST = os.environ.get("BENCH_SYSTEM_TRUST") == "1"
 
 
@@ -52,7 +52,7 @@ class Bench:
                 subprocess.run([os.path.join(HERE, "recording.py"), str(epochs)], stdout=output, check=True)
         return path
 
-    # The token comes from another host than Fleet Engine, as it does on the road: two connections, for both programs.
+    # The token comes from a different host than Fleet Engine, as in production: two connections, for both programs.
 
     def daemon(self, file, pace=0, interval="0s", port=None, token_port=None, system_trust=False, name="bench",
                vehicle="truck-17"):
@@ -89,7 +89,7 @@ level = "notice"
             "-" if system_trust else self.server.ca_file, str(count)]
 
     def pairs(self, count, updates, system_trust=False):
-        """Runs of both, in turns: the yardstick sends as many updates as the daemon did."""
+        """Runs of both, in turn: the yardstick sends as many updates as the daemon did."""
         file = self.recording(updates)
         results, sent = [], updates
         for turn in range(count):
@@ -104,7 +104,7 @@ level = "notice"
         return results
 
     def carried(self, name, updates):
-        """What a run carries to Fleet Engine and back: the relay's counters, and the number of updates."""
+        """What a run transfers to Fleet Engine and back: the relay's counters, and the number of updates."""
         relay = Relay(self.server.front_port)
         arguments = (
             self.daemon(self.recording(updates), port=relay.port) if name == "daemon"
@@ -114,15 +114,15 @@ level = "notice"
         return relay.counters(), result["updates"]
 
     def bytes_per_update(self, name):
-        """Of a whole run, the handshake in it; the token's connection is not counted. Packets are those of each update more,
-        so that the beginning and the end of a connection are not in it, and a window that either end widens is counted apart."""
+        """Bytes per update of a whole run, including the handshake; the token's connection is not counted. Packets are those of each
+        additional update, without the beginning and the end of a connection; control frames that widen a window are counted separately."""
         (short, fewer), (whole, updates) = self.carried(name, UPDATES // 2), self.carried(name, UPDATES)
         more = {key: (whole[key] - short[key]) / (updates - fewer) for key in ("packets", "control")}
         return {key: value / updates for key, value in whole.items()} | {
             "packets": more["packets"] - more["control"], "control": more["control"]}
 
     def token_fetch(self):
-        """Bytes of IP both ways of the connection that fetches a token."""
+        """IP bytes in both directions of the connection that fetches a token."""
         relay = Relay(self.server.front_port)
         run(self.server, self.daemon(self.recording(3), token_port=relay.port, name="token"), self.log)
         time.sleep(0.1)
@@ -130,7 +130,7 @@ level = "notice"
         return counters["sent_ip"] + counters["received_ip"]
 
     def system_calls(self, name):
-        """For each update more; nil without strace."""
+        """System calls of each additional update; None without strace."""
         if not shutil.which("strace"):
             return None
         counts = []
@@ -144,8 +144,8 @@ level = "notice"
         return (counts[1][0] - counts[0][0]) / (counts[1][1] - counts[0][1])
 
     def resumed_handshake(self):
-        """Of connections that resume a TLS session and carry one update each: bytes of TLS both ways until the server has the
-        client's Finished, and of IP in all; nil where there is none."""
+        """Of connections that resume a TLS session and carry one update each: TLS bytes in both directions until the server has the
+        client's Finished, and the total of IP bytes; None if there is no such connection."""
         script = ";".join(["goaway-after"] * 20)
         tls = os.path.dirname(self.server.ca_file)
         server = subprocess.Popen(
@@ -162,13 +162,13 @@ level = "notice"
             if before.startswith("connection resumed") and after.startswith("handshake")]
         if not found:
             return None
-        # The first of them resumes nothing.
+        # The first connection resumes no session.
         whole = [one["sent_ip"] + one["received_ip"] for one in relay.finished if one["packets"] > 6][1:]
         return {"handshake": statistics.median(found), "whole": statistics.median(whole)}
 
     def slow_drive(self):
-        """A drive at 1 Hz with an update each 10 s, beside a vehicle that is parked and a receiver that is silent: bytes of
-        an update when each travels alone, all bytes from one heartbeat to the next, and what wakes the process."""
+        """A drive at 1 Hz with an update every 10 s, in parallel with a parked vehicle and a silent receiver: bytes of an update
+        when each is sent alone, all bytes from one heartbeat to the next, and how often the process wakes."""
         relay, parked_relay = Relay(self.server.front_port), Relay(self.server.front_port)
         fifos = {name: self.path(name) for name in ("moving", "silent", "parked")}
         for path in fifos.values():
@@ -193,10 +193,10 @@ level = "notice"
                 updates += self.server.read(patience)
             if counted is None and updates:
                 counted, before = updates, relay.counters()
-            # From when it has read its backlog until it reports, after a minute, that there is no fix.
+            # From the time when the daemon has read its backlog until it reports, after a minute, that there is no fix.
             if second in (4, min(int(DRIVE) - 2, 55)):
                 marks.append((status(idle), time.monotonic()))
-            # It is known to be parked by the first, and a heartbeat comes within 50 s.
+            # At the first mark the vehicle is known to be parked, and a heartbeat follows within 50 s.
             if second in (10, 60):
                 parked_marks.append((parked_relay.counters(), self.server.accepted("parked")))
         after = relay.counters()
@@ -218,7 +218,7 @@ level = "notice"
 
 
 def standstill(second):
-    """An epoch of a receiver that does not move, at this second after nine."""
+    """An epoch of a receiver that does not move, this number of seconds after nine o'clock."""
     time, place = f"09{second // 60:02}{second % 60:02}.00", "5231.0000000,N,01324.0000000,E"
     return (sentence(f"GNRMC,{time},A,{place},0.01,,211126,,,A") + sentence(f"GNGGA,{time},{place},1,12,0.79,34.0,M,40.1,M,,"))
 
@@ -243,7 +243,7 @@ def table(figures):
         if "aim" in figure:
             kind, bound = figure["aim"]
             reached = figure["ratio" if kind.startswith("ratio") else "daemon"]
-            # As it is printed.
+            # Rounded as it is printed.
             reached = round(reached, 2 if kind.startswith("ratio") else figure.get("digits", 1))
             met = reached >= bound if kind.endswith("at least") else reached <= bound
             verdict = f"{kind} {bound:,} {'met' if met else 'MISSED'}"
@@ -308,7 +308,7 @@ def main():
                 "aim": ["at most", 3000]}
             if handshake:
                 update = drive["sent_ip"] + drive["received_ip"]
-                # A new connection brings an update as well, which is counted with the others.
+                # A new connection carries an update as well, which is counted with the others.
                 month = {
                     "updates": update, "reconnects": handshake["whole"] - update,
                     "tokens": bench.token_fetch() + PUBLIC_CHAIN}

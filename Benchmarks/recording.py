@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a made-up NMEA 0183 recording: recording.py EPOCHS
 
-RMC, GGA and GSA each second, of a vehicle that drives a winding road at some 14 m/s, without noise: the same bytes each time.
+RMC, GGA and GSA each second, of a vehicle that drives along a winding road at about 14 m/s, without noise: the same bytes each time.
 """
 import math
 import sys

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures the daemon beside a yardstick in C: run.sh BINDIR. Prints a table and writes build/bench.json.
+# Measures the daemon, and a yardstick in C for comparison: run.sh BINDIR. Prints a table and writes build/bench.json.
 # BENCH_UPDATES, BENCH_PAIRS, BENCH_STARTS and BENCH_DRIVE_SECONDS make it shorter or longer (2000, 7, 15, 62).
 set -euo pipefail
 
@@ -11,7 +11,7 @@ mkdir -p "$build"
 
 # shellcheck disable=SC2046
 cc -O2 -Wall -Wextra -o "$build/yardstick" "$top/Benchmarks/Yardstick/yardstick.c" $(pkg-config --cflags --libs libcurl) -lm
-# In a place of its own: a package with one target more would make the next build of the programs start over.
+# In a separate directory: one more target in the package would make the next build of the programs start from scratch.
 for benchmark in DecoderBenchmark BacklogBenchmark; do
   BENCH=1 TESTS=none swift build --package-path "$top" --scratch-path "$build/decoder" -c release --static-swift-stdlib \
     --product $benchmark >"$build/decoder.log" 2>&1 || { cat "$build/decoder.log" >&2; exit 1; }
@@ -22,8 +22,8 @@ tls=$build/bench-tls
 measure=(python3 "$top/Benchmarks/measure.py" "$bin" "$build/yardstick" "$build/decoder/release" "$tls"
   "$build/bench.json")
 
-# What a box does that trusts the issuers of its system: theirs and the test's, in a mount namespace where they are the
-# system's. Without the right to make one these rows are left out.
+# Also measures a box that trusts the issuers of its system: a mount namespace in which the system's issuers include the
+# test's. Without permission to create such a namespace these rows are left out.
 if [ -d /etc/ssl/certs ] && unshare --map-root-user --mount true 2>/dev/null; then
   issuers=$build/issuers
   rm -rf "$issuers"

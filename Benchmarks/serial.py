@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What reading a receiver costs, and what a daemon at rest costs: serial.py BINDIR [SECONDS]
 
-A UART hands over 16 bytes at a time. Receivers on pseudo-terminals do the same at the pace of their line, 115,200 and 9,600 baud, once
-and ten times a second, each with as many sentences as take four fifths of the time, 15 at most; an update goes each 10 s. Besides at
-115,200 baud: a parked vehicle, a paused daemon, a receiver without a fix, and a Fleet Engine that cannot be reached; then the same
+A UART passes on 16 bytes at a time. Receivers on pseudo-terminals do the same at the rate of their line, 115,200 and 9,600 baud, once
+and ten times a second, each with as many sentences as fill four fifths of the time, 15 at most; an update is sent every 10 s. In addition,
+at 115,200 baud: a parked vehicle, a paused daemon, a receiver without a fix, and a Fleet Engine that cannot be reached; then the same
 receiver over TCP, by datagrams, through gpsd and in a modem (a fake ModemManager), driving and paused. All of them run as on a box, with a
 state directory on a disk, a runtime directory in memory and systemd's watchdog of a minute.
 
-Counted are how often each daemon gives the processor back of its own accord (/proc/PID/status), its time on the processor
-(/proc/PID/schedstat), the bytes that it has the disk write (/proc/PID/io), and where there is strace its system calls and, of these,
-fdatasync, in a second time span of the same length. The first one begins after 150 s: from then on an outage is long.
+For each daemon it counts the voluntary context switches (/proc/PID/status), the time on the processor (/proc/PID/schedstat), the bytes
+written to the disk (/proc/PID/io), and, where there is strace, the system calls and, of these, fdatasync, in a second time span of the
+same length. The first time span begins after 150 s: from then on an outage counts as long.
 """
 import os
 import pty
@@ -29,14 +29,14 @@ from recording import sentence
 PIECE = 16
 LINES = ((115_200, 1), (115_200, 10), (9600, 1), (9600, 10))
 MEDIA = ("TCP", "UDP", "gpsd", "modem")
-# The daemons: their line, and what else is special.
+# The daemons: the baud rate and update rate of their line, and the special case.
 CASES = {f"UART, {baud:,} baud, {rate} Hz": (baud, rate, "") for baud, rate in LINES} | {
     f"UART, 115,200 baud, 1 Hz, {case}": (115_200, 1, case) for case in ("parked", "paused", "no fix", "offline")} | {
     f"{medium}, 1 Hz{case and ', '}{case}": (115_200, 1, medium + case) for case in ("", "paused") for medium in MEDIA}
 # Wake-ups a second.
 AIMS = {"UART, 115,200 baud, 1 Hz": 1.5, "gpsd, 1 Hz": 1.5} | {
     f"{medium}, 1 Hz, paused": 0.15 for medium in ("UART, 115,200 baud", *MEDIA)}
-# Until the first fix, the token and the connection are over, and an outage is long.
+# Time for the first fix, the token and the connection, and until an outage counts as long.
 SETTLING = 150
 MODEM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Tests/Interop/modem/with_bus.sh")
 BODIES = ["GNRMC,{time},A,4807.{place:04},N,01131.0000,E,30.0,0.0,{date},,,A",
@@ -62,7 +62,7 @@ level = "notice"
 
 
 def transmit(write, baud, rate, case):
-    """Writes until it is killed."""
+    """Writes sentences until it is killed."""
     first = time.time() + 1
     for number in range(1 << 30):
         start = first + number / rate
@@ -87,7 +87,7 @@ def transmit(write, baud, rate, case):
 
 
 class Receiver:
-    """A receiver, what is between it and the daemon, and the settings of that source."""
+    """A receiver, its connection to the daemon, and the settings of that source."""
 
     def __init__(self, directory, baud, rate, case):
         self.helper = None
@@ -115,7 +115,7 @@ class Receiver:
             self.source = f'type = "serial"\ndevice = "{os.ttyname(device)}"\nbaud = {baud}'
             if case.startswith("gpsd"):
                 port = free_port()
-                # gpsd gives up root before it opens the device.
+                # gpsd drops root privileges before it opens the device.
                 os.chmod(os.ttyname(device), 0o666)
                 self.helper = subprocess.Popen(
                     [shutil.which("gpsd") or "/usr/sbin/gpsd", "-N", "-n", "-S", str(port), os.ttyname(device)], stderr=subprocess.DEVNULL)
@@ -133,19 +133,19 @@ class Receiver:
 
 
 def processor(process):
-    """Seconds that a process has been on the processor."""
+    """Processor time of a process, in seconds."""
     with open(f"/proc/{process}/schedstat", encoding="ascii") as file:
         return int(file.read().split()[0]) / 1e9
 
 
 def written(process):
-    """Bytes that a process has had the disk write."""
+    """Bytes that a process has caused the disk to write."""
     with open(f"/proc/{process}/io", encoding="ascii") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("write_bytes"))
 
 
 def calls(daemons, seconds, wait):
-    """System calls of each daemon in that time, for which it waits, by strace; empty where there is none."""
+    """Waits for that time, and returns the system calls of each daemon in it, counted by strace; empty without strace."""
     if not shutil.which("strace"):
         return {}
     tracers = {name: subprocess.Popen(["strace", "-c", "-f", "-p", str(process)], stderr=subprocess.PIPE, text=True)
@@ -162,9 +162,9 @@ def calls(daemons, seconds, wait):
 
 
 def figures(programs, seconds=30):
-    """By case: wake-ups a second, the processor time of a day in seconds, bytes to the disk and fdatasync an hour, and what else is
-    counted for each second."""
-    # A disk, which the directory for temporary files may not be.
+    """By case: wake-ups per second, processor seconds per day, bytes to the disk and fdatasync per hour, and the other counts per
+    second."""
+    # On a disk: the default directory for temporary files may be in memory.
     with (tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DISK", "/var/tmp")) as directory,
           tempfile.TemporaryDirectory(dir="/dev/shm") as memory):
         port = free_port()
@@ -196,7 +196,7 @@ def figures(programs, seconds=30):
                 paused.append(f"{runtime}/control.sock")
 
         def settle(time_span):
-            """Reads what is sent to systemd's socket, which would be full."""
+            """Waits, and reads what is sent to systemd's socket, which would fill up otherwise."""
             end = time.monotonic() + time_span
             while time.monotonic() < end:
                 time.sleep(min(1, max(end - time.monotonic(), 0)))
@@ -206,7 +206,7 @@ def figures(programs, seconds=30):
                     except BlockingIOError:
                         break
 
-        # With the time known, which the receiver is read for also in a pause.
+        # Until the time is known: for it the receiver would be read even during a pause.
         settle(SETTLING / 2)
         for control in paused:
             subprocess.run([os.path.join(programs, "fleet-locationctl"), "pause", "--socket", control], check=True, stdout=subprocess.DEVNULL)
@@ -227,7 +227,7 @@ def figures(programs, seconds=30):
             result[name] |= row
         for receiver in receivers:
             receiver.stop()
-        # Nothing reads what they report at their end.
+        # Nothing reads what the daemons report at their end.
         manager.close()
         for process in daemons.values():
             os.kill(process, 15)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Packs built programs as Debian packages, in build/, with the lists of their components (SPDX): build-deb.sh BINDIR [ARCHITECTURE]
-# What they were linked from (linked.py) is in build/linked/ARCHITECTURE. MAINTAINER, as in "Fleet team <fleet@example.com>", and HOMEPAGE
-# are those of the packages.
+# What the programs were linked from (linked.py) is in build/linked/ARCHITECTURE. MAINTAINER, such as "Fleet team <fleet@example.com>", and
+# HOMEPAGE are those of the packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,7 +34,7 @@ if [ -n "${HOMEPAGE-}" ]; then
   sed -i "s|^Standards-Version:|Homepage: ${HOMEPAGE//&/\\&}\n&|" "$stage/debian/control"
 fi
 
-# Reproducible: the same commit gives the same bytes, regardless of directory, time and umask.
+# Reproducible: the same commit produces the same bytes, regardless of directory, time and umask.
 umask 022
 chmod -R u=rwX,go=rX "$stage"
 (cd "$stage" && dpkg-buildpackage --build=binary --no-sign --host-arch="$architecture" --no-check-builddeps >"../../$log" 2>&1) ||

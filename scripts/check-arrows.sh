@@ -23,7 +23,7 @@ forbid "Full Foundation, Dispatch or their networking in shipped code" \
 forbid "A thread pool in shipped code" 'Task\.(sleep|detached)|\bTask *\{|DispatchQueue|@unchecked Sendable' Sources
 forbid "A trap in shipped code" '\btry!|\bas!|\bfatalError\(|\bpreconditionFailure\(' Sources
 
-# Such a handler lives as long as its event source, and that as long as its owner; other callbacks may come later.
+# A handler of the loop's event sources lives as long as its source, which lives as long as its owner; other callbacks may come later.
 if hits=$(grep -rnE --include='*.swift' '\bunowned\b' Sources | grep -vE '\.(makeTimer|addIO|addSignal|addChild|addWatch)[ (]'); then
   printf 'unowned outside the handler of a source of the loop:\n%s\n' "$hits" >&2
   bad=1

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the comments of the sources in Swift and C: none is wider than 120 columns, which swift-format does not check;
-and the changelog and news of the packages: 80 columns. Every `package` declaration in Sources has a doc comment. Exceptions:
-an initializer that cannot fail, whose parameters are
-properties with comments of their own, and what implements a requirement of a protocol that is documented where it is
-declared: in Sources, or one of the standard library's below. swift-format's rule for this looks at `public` only.
+"""Checks that no comment of the sources in Swift and C is wider than 120 columns, which swift-format does not check, and
+that the changelog and news of the packages are at most 80 columns wide. Checks that every `package` declaration in Sources
+has a doc comment. Exceptions: an initializer that cannot fail, whose parameters are properties with comments of their own,
+and the implementation of a requirement of a protocol, which is documented where it is declared: in Sources, or one of the
+standard library's below. swift-format's rule for this checks `public` only.
 """
 import pathlib
 import re

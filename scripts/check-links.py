@@ -9,12 +9,12 @@ import sys
 
 
 def prose(page):
-    """The page without its blocks of code."""
+    """The page without its code blocks."""
     return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.S | re.M)
 
 
 def anchors(page):
-    """The anchors that GitHub makes of the page's headings."""
+    """The anchors that GitHub makes from the page's headings."""
     names = {}
     for heading in re.findall(r"^#+ +(.*?) *$", prose(page), re.M):
         name = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", heading).lower()
@@ -24,13 +24,13 @@ def anchors(page):
 
 
 def code(page):
-    """The page's blocks and spans of code, a command in one line."""
+    """The page's code blocks and spans, with each command on one line."""
     blocks = re.findall(r"^```[\s\S]*?^```$|`[^`\n]+`|^ {4}.*$(?:\n {4}.*$)*", page.read_text(), re.M)
     return re.sub(r"\\\n *", "", "\n".join(blocks))
 
 
 def unknown(page):
-    """What the page names and the tree does not have."""
+    """The names on the page that do not exist in the tree."""
     names, text = code(page), page.read_text()
     yield from (f"make {name}" for name in re.findall(r"\bmake ([a-z][a-z0-9-]+)", names) if name not in targets)
     for command in re.findall(r"\bfleet-locationctl ([^`|;&#\n]+)", names):

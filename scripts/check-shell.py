@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that LocationDaemon makes no decision: of the core it uses `Daemon` and value types alone.
+"""Checks that LocationDaemon makes no decision: of the core it uses only `Daemon` and value types.
 
 A value type is one without a mutating function that others may call. A type with one is a machine: LocationDaemon may
 use what is nested in it (`VehicleAgent.Input`), which is a value, but neither make a machine nor hold one.
@@ -15,7 +15,7 @@ DECLARATION = re.compile(r"\s*((?:\w+ )*)(struct|enum|extension|protocol) +([\w.
 
 
 def code(path):
-    """The lines of a file without comments and texts."""
+    """The lines of a file without comments and string literals."""
     return [re.sub(r'//.*|"(?:[^"\\\\]|\\\\.)*"', "", line) for line in path.read_text().splitlines()]
 
 
@@ -42,7 +42,7 @@ def machines(root):
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent
     names = machines(root)
-    # Without these the search itself is broken.
+    # If these are not found, the search itself is broken.
     if not {"VehicleAgent", "SerialSession", "StoreAgent"} <= names:
         sys.exit("check-shell.py finds no machines in the core")
     pattern = re.compile(r"\b(" + "|".join(sorted(names)) + r")\b(?!\.)")

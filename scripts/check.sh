@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What CI runs: lanes of steps at once on two processors, one that computes, and others that mostly wait once the programs are built.
+# What CI runs: two lanes of steps at once on two processors: one that computes, and one that mostly waits once the programs are built.
 # Each step's output is printed in one piece when the step has ended; the first failure ends the run with the step's name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 work=$(mktemp -d)
-# Each lane is a process group of its own, so that a failure in one ends the other with all it has started.
+# Each lane is a process group of its own, so that a failure in one ends the other, with everything that it has started.
 set -m
 lanes=()
 finish() {
@@ -36,7 +36,7 @@ step() { # NAME COMMAND...
   ) 9>"$work/lock"
   return $status
 }
-# Compilers and fuzzers leave the processors to tests of real processes, which have limits of time.
+# Compilers and fuzzers leave the processors to tests of real processes, which have time limits.
 background() { nice -n 15 "$@"; }
 
 compute() {
@@ -72,7 +72,7 @@ step "debug build" swift build --quiet --build-tests || failed
 step "module boundaries" make --no-print-directory arrows || failed
 lane compute
 lane wait_for
-# The first to end may have failed; one that was waited for keeps its status.
+# The first lane that ends may have failed. The shell remembers its status for the second wait.
 wait -n "${lanes[@]}" || failed
 for lane in "${lanes[@]}"; do wait "$lane" || failed; done
 step "tests of wall time" scripts/run-tests.sh timing || failed

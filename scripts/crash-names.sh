@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Turns the addresses of a crash report into names and lines of source: crash-names.sh [FILE-OF-SYMBOLS] < REPORT
+# Turns the addresses of a crash report into names and source lines: crash-names.sh [FILE-OF-SYMBOLS] < REPORT
 # The symbols are in the package fleet-locationd-dbgsym of the same release. Needs binutils; with `swift demangle` of the
 # toolchain, Swift names are readable.
 set -eu

@@ -9,7 +9,7 @@
 #   DEMO_SECONDS   duration; default: until Ctrl-C
 #   DEMO_SOURCE    tcp or udp: the drive as NMEA sentences over the network; modem: from a simulated modem, with a simulated
 #                  ModemManager on a bus of its own; default: the daemon simulates the drive
-#   DEMO_TILES     map tiles, as in --tiles of fleet-engine-emulator, and DEMO_ATTRIBUTION, their copyright notice
+#   DEMO_TILES     map tiles, as for --tiles of fleet-engine-emulator, and DEMO_ATTRIBUTION, their copyright notice
 # Exits 0 only if updates were accepted, over HTTP/2 where there is nghttpx, and every daemon ran to the end.
 set -euo pipefail
 
@@ -56,7 +56,7 @@ route=$(realpath "$route")
 if [ "$vehicles" -eq 1 ]; then
   "$bin/fleet-locationctl" simulate "$route" --duration 1s >/dev/null
 else
-  # One sentence per second gives the duration of the drive; a drive without end is cut after a day.
+  # One sentence per second gives the duration of the drive; an endless drive is cut off after a day.
   length=$("$bin/fleet-locationctl" simulate "$route" --format nmea --duration 24h | grep -c RMC)
 fi
 
@@ -244,7 +244,7 @@ $until $subject, and the local Fleet Engine shows each position that it accepts:
 END
 
 # The receiver is a process group of its own, so that it ends as a whole.
-sentences() { # COMMAND...: gets the drive's.
+sentences() { # COMMAND...: reads the sentences of the drive.
   # shellcheck disable=SC2016 # for the other shell
   setsid bash -c '"$0" simulate "$1" --loop --pace 1 --format nmea | "${@:2}"' "$bin/fleet-locationctl" "$route" "$@" &
   receiver=$!

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the missing ones of the given Debian packages.
+# Installs those of the given Debian packages that are missing.
 set -euo pipefail
 
 missing=()

@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as work:
         _, count, archive = line.split("\t")
         taken[archive] = taken.get(archive, 0) + int(count)
 
-# The linker's list of archives has the name that was asked for, and that of inputs what it was remapped to.
+# The linker's list of archives has the requested name, and its list of inputs has the name that it was remapped to.
 remapped = {old: new for old, new in (option.removeprefix("--remap-inputs=*/").split("=") for option in arguments
                                       if option.startswith("--remap-inputs="))}
 archives = {str(pathlib.Path(path).with_name(pathlib.Path(remapped.get(pathlib.Path(path).name, path)).name)): count

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Breaks the daemon on purpose, one promise at a time, and counts what notices it: mutants.py [RUNS]
+"""Breaks the daemon on purpose, one promise at a time, and counts what detects it: mutants.py [RUNS]
 
 All faults are compiled into one optimized test program, in a copy of the tree under build/mutants; MUTANT=n switches one on. With each,
 RUNS (500) random drives of either range run, and the scenarios if no drive fails. Prints a table; fails if the program without a fault
-fails, or if a fault is noticed by nothing.
+fails, or if nothing detects a fault.
 """
 
 import os

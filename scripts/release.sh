@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Signs packages for others: release.sh KEY ARCHITECTURE...
-# Copies the packages and their lists of components from build/ to build/release, and writes SHA256SUMS and a signature beside each file.
+# Copies the packages and their lists of components from build/ to build/release, and writes SHA256SUMS and a signature next to each file.
 # KEY is a fingerprint of a secret key in gpg's keyring. Docs: docs/fleet.md.
 set -euo pipefail
 cd "$(dirname "$0")/../build"

@@ -4,7 +4,7 @@
 
 Two things in it depend on that directory: the hashes that Swift's compiler keeps of each module (.swift_modhash), which nothing reads
 after linking, are set to zero; and the build ID, which the linker computes from the whole file with its debugging information, becomes
-the hash of what the program is loaded from.
+the hash of the parts of the file that are loaded.
 """
 import hashlib
 import pathlib
@@ -48,7 +48,7 @@ for path in map(pathlib.Path, sys.argv[1:]):
         sys.exit(f"{path}: has no build ID of 20 bytes (--build-id=sha1)")
     start = note + 12 + name_size
     program[start:start + id_size] = bytes(id_size)
-    # Of the first segment, the headers of the file say where the debugging information is.
+    # The file's headers, in the first segment, say where the debugging information is.
     header = struct.unpack_from("<H", program, 0x34)[0]
     digest = hashlib.sha1(program[:0x28])
     for begin, size in segments(program):

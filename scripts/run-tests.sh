@@ -3,9 +3,9 @@
 # Runs the tests that `swift build --build-tests` has built: run-tests.sh [all | parallel | timing | sanitized]
 #
 # Tests of real processes (Integration) and those that do input and output on the main thread mostly wait, and the test
-# library runs only as many tests at once as there are processors. So they run in processes of their own, beside all other
-# tests. Those of wall time (…TimingTests) run last, alone. `sanitized` runs what scripts/sanitize.sh has built. Prints a
-# line for each process that passed, and what failed of one that did not.
+# library runs only as many tests at once as there are processors. So they run in processes of their own, in parallel with all
+# other tests. Tests of wall time (…TimingTests) run last, alone. `sanitized` runs what scripts/sanitize.sh has built. Prints a
+# line for each process that passed, and the failed tests of each one that did not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,7 +31,7 @@ run() { # NAME OPTION...
 }
 export -f run
 
-# For one process each, a prefix of the tests' names.
+# Runs the tests whose names begin with this prefix, in one process.
 unit() {
   local name=${1%[./]}
   run "${name#Integration.}" --filter "^$1" --skip TimingTests
@@ -47,7 +47,7 @@ if [ "$part" != timing ]; then
   xargs -a "$work/units" -P "${TEST_PROCESSES:-4}" -I{} bash -c 'unit {}' &
   nice -n 5 bash -c "run others --skip '^(Integration|$waiting)\\.' --skip TimingTests" || failed=1
   wait %1 || failed=1
-  # A suite that no filter matches would pass unseen.
+  # Without this check, a suite that no filter matches would be missed unnoticed.
   ran=$(cat "$work"/*.log | grep -oE 'Test run with [0-9]+' | awk '{sum += $4} END {print sum + 0}')
   [ $failed -ne 0 ] || [ "$ran" -eq "$expected" ] || { echo "$ran tests ran of $expected" >&2; failed=1; }
 fi

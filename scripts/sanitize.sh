@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs, with the address sanitizer, the tests of all code that can touch memory it must not.
+# Runs, with the address sanitizer, the tests of all code that can access invalid memory.
 #
 # In every target but tests, strict memory safety with warnings as errors makes the compiler reject an unsafe operation that is
 # not marked `unsafe`. So only a module with that word, or with C or C++, can do so: the tests of such a module, and of all
@@ -10,11 +10,11 @@ cd "$(dirname "$0")/.."
 
 export SWIFT_BACKTRACE=enable=no
 list=$(swift package dump-package | scripts/unsafe-tests.py)
-# One line for each reader: which, and which not.
+# Prints which tests run with the sanitizer, and which do not.
 sed 's/^/   /' <<<"$list"
 TESTS=$(sed -n 's/^with the sanitizer: //p' <<<"$list" | tr ' ' ',')
 export TESTS
-# The test runner itself leaks some hundred bytes; the wrappers' tests would find leaks in C.
+# The test runner itself leaks some hundreds of bytes; the wrappers' tests would find leaks in C.
 # A quarantine of 4 MB instead of 256, because some tests limit the memory of the process.
 export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4
 swift build --quiet --build-tests --sanitize=address --scratch-path .build/asan -Xswiftc -use-ld=lld

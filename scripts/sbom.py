@@ -3,9 +3,9 @@
 """Writes the list of a package's components, in SPDX 2.3: sbom.py PACKAGE, called by packaging/debian/rules when its programs are stripped
 and their dependencies are known. The same commit gives the same bytes.
 
-Linked statically, so in no dependency of the package: what linked.py has found, by the Debian packages that it is from; Swift's runtime is
-from the toolchain. Linked dynamically: the libraries that the program needs (NEEDED), by the packages that the package depends on; the box
-has its own versions of them.
+Linked statically, so not a dependency of the package: what linked.py has found, grouped by the Debian package that it is from; Swift's
+runtime is from the toolchain. Linked dynamically: the libraries that the program needs (NEEDED), grouped by the packages that the package
+depends on; the box has its own versions of them.
 """
 import datetime
 import hashlib
@@ -104,14 +104,14 @@ needed = re.findall(r"NEEDED +(\S+)", output("objdump", "--private-headers", str
 places = output("dpkg-query", "--search", *(f"*/{library}" for library in needed)).splitlines()
 dynamic = {}
 for library in needed:
-    # A loader is libc's, and at another place.
+    # The dynamic loader belongs to libc, and is in a different place.
     line = next(line for line in places
                 if line.endswith(f"/{multiarch}/{library}") or "ld-linux" in library and re.search(rf"/lib\S*/{library}$", line))
     name, source, _ = about(line.split(": ")[0].split(", ")[0])
     dynamic.setdefault(name, (source, []))[1].append(library)
 static = owners(path for path in parts if "/swift_static/" not in path)
 shared_sources = {source for source, _ in dynamic.values()} | {"linux"} | {about(package)[1] for package in static}
-# A header's own code is in the program where no library of its package is.
+# If no library of a header's package is listed, the program contains code of the header itself.
 headers = {package: names for package, names in owners(linked["headers"]).items() if about(package)[1] not in shared_sources}
 texts = {pathlib.Path(path).name: text for path, text in parts.items()}
 for package, names in sorted({**static, **headers}.items()):

@@ -3,9 +3,9 @@
 """Runs random drives of many seeds: simulate.py [--processes N] PROGRAM FIRST..LAST [FILE]
 
 PROGRAM is the optimized test program of `make simulate SEEDS=…`. The seeds are run in blocks by N processes (2). A seed that fails is
-printed with its command and its smallest scenario, and stops nothing. Each block that is done becomes a line of FILE
-(build/simulation/done) with the commit, so that the same command goes on after an interruption. At the end: how many seeds of this
-commit have run, which failed, and what that bounds.
+printed with its command and its smallest scenario, and does not stop the others. Each finished block becomes a line of FILE
+(build/simulation/done) with the commit, so that the same command continues after an interruption. At the end it prints how many seeds of
+this commit have run, which failed, and the resulting bound on the rate of failures.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def run(program, name, first, last):
     output = re.sub(r"\x1b\[[0-9;]*m", "", ended.stdout)
     failed = sorted({int(seed) for seed in re.findall(r"SIMULATION_SEED=(\d+) SIMULATION_RUNS=1\b", output)})
     if ended.returncode < 0:
-        # The program has trapped: which seed does that?
+        # The program has trapped: find the seed.
         if first == last:
             return Block(name, first, last, seconds, [first]), f"SIMULATION_SEED={first} ended with {ended.returncode}:\n{output[-4000:]}"
         middle = (first + last) // 2
@@ -65,7 +65,7 @@ def run(program, name, first, last):
             sys.exit(f"seeds {first} to {last} ended with {ended.returncode}, but not by halves\n{output[-4000:]}")
         return (Block(name, first, last, time.monotonic() - start, left.failed + right.failed),
                 "\n".join(text for text in [left_text, right_text] if text))
-    # A program that ran other seeds, or none, has shown nothing.
+    # A program that ran other seeds, or none, has proved nothing.
     ran = sum(map(int, re.findall(r"\bran (\d+)$", output, re.MULTILINE)))
     if "Test run with" not in output or ran != last - first + 1 or (ended.returncode != 0) != bool(failed):
         sys.exit(f"seeds {first} to {last}: exit status {ended.returncode}, {ran} runs\n{output[-4000:]}")
@@ -112,7 +112,7 @@ def main():
     name, file = commit(), pathlib.Path(arguments.file)
     file.parent.mkdir(parents=True, exist_ok=True)
     done = [Block.read(line) for line in file.read_text().splitlines()] if file.exists() else []
-    # What uncommitted changes were run with is not known any more.
+    # It is no longer known with which uncommitted changes blocks were run.
     done = [] if name.endswith("+") else [block for block in done if block.commit == name and first <= block.first <= block.last <= last]
     blocks = list(missing(done, first, last))
     print(f"Commit {name}: {sum(end - start + 1 for start, end in blocks)} of seeds {first} to {last} to run", flush=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What simulate.py says of a program that fails, traps, or runs nothing: test-simulate.py"""
+"""Tests what simulate.py reports about a program that fails, traps, or runs nothing: test-simulate.py"""
 
 import pathlib
 import subprocess
@@ -9,7 +9,7 @@ import tempfile
 
 SCRIPT = pathlib.Path(__file__).with_name("simulate.py")
 
-# In place of the test program: each seed of SEEDS ends as that says.
+# Stands in for the test program: each seed that SEEDS names ends as SEEDS says.
 PROGRAM = """#!/usr/bin/env -S python3 -S -E
 import os, signal, sys
 first, runs = int(os.environ["SIMULATION_SEED"]), int(os.environ["SIMULATION_RUNS"])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Reads `swift package dump-package` and prints which test targets the address sanitizer has to run: those with a target in
-their dependencies, however far, whose sources contain `unsafe` or are C or C++. Fails if a target that is not a test is built
-without strict memory safety or with warnings that are no errors, because then the word `unsafe` says nothing.
+their dependencies, direct or indirect, whose sources contain `unsafe` or are C or C++. Fails if a target that is not a test is built
+without strict memory safety or without warnings as errors, because then the word `unsafe` proves nothing.
 
 Integration is left out: its tests start the programs, which are built without the sanitizer.
 """
@@ -25,7 +25,7 @@ def sources(target):
 
 
 def is_unsafe(target):
-    """Whether it has code that the compiler does not prove to keep to its own memory."""
+    """Whether it has code that the compiler does not prove to be memory-safe."""
     if target["type"] == "system":
         return True
     for path in sources(target):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lists where words stand for which the field has a term: `words.py [-v] [DIRECTORY|FILE ...]`. A hit is a place to look at,
-not a fault: "the disk took 20 ms" is right. -v prints each line, not only counts and files."""
+"""Lists the places of words for which the field has a term: `words.py [-v] [DIRECTORY|FILE ...]`. A hit is a place to look at,
+not a mistake: "the disk took 20 ms" is right. -v prints each line, not only counts and files."""
 import collections
 import re
 import signal

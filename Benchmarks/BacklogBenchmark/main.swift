@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works off a backlog of 100,000 positions, a hundred with each request: CPU time in the core, without a network or a
+// Sends a backlog of 100,000 positions, a hundred with each request: CPU time in the core, without a network or a
 // disk.
 //   BENCH=1 swift run -c release BacklogBenchmark
 import Authorization

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a receiver with four constellations sends, made up.
+/// Made-up output of a receiver with four constellations.
 enum SentenceStream {
   /// One hour at 1 Hz: RMC, VTG, GGA, four GSA, eight GSV and GLL a second.
   static func hour() -> [UInt8] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sentences per CPU-second of the NMEA decoder. With a file: that file, again and again. Without: the stream of a
+// Sentences per CPU-second of the NMEA decoder. With a file: that file, repeatedly. Without one: the stream of a
 // receiver with four constellations at 1 Hz.
 //   BENCH=1 swift run -c release DecoderBenchmark [FILE [SECONDS]]
 //   BENCH=1 swift run -c release DecoderBenchmark --print     # that stream, for another program
@@ -54,7 +54,7 @@ var checksum = 0.0
 let start = processorTime()
 var elapsed = 0.0
 repeat {
-  // In portions, as a read from a port or a file gives them.
+  // In portions, as a read from a port or a file returns them.
   var offset = 0
   while offset < input.count {
     let end = min(offset + 4096, input.count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drives a fleet of vehicle agents in virtual time through every scenario, prints what was measured, and writes it,
-// second by second, for the picture. Exit status 1 when a limit is not kept.
+// second by second, for the picture. Exit status 1 when a limit is exceeded.
 //   BENCH=1 swift run -c release FleetBenchmark FILE.json [SCENARIO...]    with VEHICLES, SEED, THREADS and FIX_PERIOD
 import FleetModel
 import Glibc

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what an update costs, beside the program in C: bench.py BENCH.json PICTURE.svg, of Benchmarks/run.sh."""
+"""Draws what an update costs, compared with the C program: bench.py BENCH.json PICTURE.svg, with the output of Benchmarks/run.sh."""
 import json
 import sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws how long positions take to Fleet Engine: delay.py DELAYS.json PICTURE.svg, of Tests/Interop/badlink/delays.py."""
+"""Draws how long positions take to reach Fleet Engine: delay.py DELAYS.json PICTURE.svg, with the output of Tests/Interop/badlink/delays.py."""
 import json
 import math
 import sys
@@ -9,12 +9,12 @@ from svg import Picture, duration, scale
 
 WIDTH, LEFT, RIGHT, TOP, ROW, FOOT = 860, 196, 36, 76, 66, 58
 MARKS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300]
-# Dots are put in columns of this width, and on top of each other so far apart at most. Pixels.
+# The width of the columns of dots, and the maximum distance between dots in a column. Pixels.
 COLUMN, STEP = 5, 5
 
 
 def stacked(delays, x, middle, height):
-    """A place for the dot of each delay, in their order: in columns around the middle of the row."""
+    """The places of the dots, in the order of the delays: in columns around the middle of the row."""
     columns = [round(x(delay) / COLUMN) for delay in delays]
     fullest = max(columns.count(column) for column in columns)
     step = min(STEP, height / fullest)

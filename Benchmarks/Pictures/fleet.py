@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a fleet in trouble: fleet.py RUNS.json PICTURE.svg, with what FleetBenchmark wrote."""
+"""Draws a fleet during faults: fleet.py RUNS.json PICTURE.svg, with what FleetBenchmark wrote."""
 import json
 import math
 import sys
@@ -15,7 +15,7 @@ LONGEST = 7200
 
 
 def mean(values, seconds):
-    """Of each second and those around it."""
+    """The mean of each second and those around it."""
     sums = [0]
     for value in values:
         sums.append(sums[-1] + value)
@@ -25,7 +25,7 @@ def mean(values, seconds):
 
 
 def line(values, x, y, most=135):
-    """The highest of each few values, so that no peak is left out, and corners only."""
+    """The maximum of each few values, so that no peak is left out; only the corners of the line."""
     size = max(len(values) // most, 1)
     peaks = [(x(i), y(max(values[i:i + size]))) for i in range(0, len(values), size)]
     return [point for before, point, after in zip([None] + peaks, peaks, peaks[1:] + [None])
@@ -51,7 +51,7 @@ def panel(picture, run, fleet, x0, y0):
     points = line(asked, x, y)
     picture.path([(left, y(0))] + points + [(points[-1][0], y(0))], "area", close=True)
     picture.path(points, "thin sa")
-    # Of 25 for 1,000 vehicles the line of the limit is the same.
+    # Token requests share the limit's line: 1.5 is 25 a second for 1,000 vehicles.
     asked = [min(value * 1000 / fleet["vehicles"] / 25 * 1.5, 2) for value in mean(run["tokens"], 10)]
     picture.path(line(asked, x, y), "thin sd")
     picture.strokes([((left, y(0)), (right, y(0)))], "axis")

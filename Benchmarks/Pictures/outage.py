@@ -7,12 +7,12 @@ import sys
 from svg import Picture, duration, scale, steps
 
 LEFT, RIGHT, WIDTH = 158, 30, 860
-# Of each row: top and height.
+# The top and height of each row.
 FIXES, REQUESTS, WAITING, AGE = (86, 14), (132, 78), (244, 84), (358, 96)
 
 
 def age_of_newest(trace):
-    """Corners of a saw: how old the newest position is that Fleet Engine has, in seconds."""
+    """Corners of a sawtooth: the age in seconds of the newest position that Fleet Engine has."""
     points, newest = [], None
     for applied in trace["applied"]:
         if newest is not None:
@@ -24,13 +24,13 @@ def age_of_newest(trace):
 
 
 def silences(times, end):
-    """Where the receiver told nothing for more than two seconds."""
+    """The intervals of more than two seconds in which the receiver reported nothing."""
     times = [0] + sorted(times) + [end]
     return [(a, b) for a, b in zip(times, times[1:]) if b - a > 2.5]
 
 
 def fault(trace, place):
-    """When it began and ended."""
+    """When the fault began and ended."""
     return next((fault["from"], fault["until"]) for fault in trace["faults"] if fault["of"] == place)
 
 
@@ -77,7 +77,7 @@ def draw(trace):
             for request in chosen:
                 picture.circle(x(request["at"]), y, 2.6, "a")
         elif status == 0:
-            # As long as it was waited for.
+            # The line is as long as the daemon waited for a response.
             picture.strokes([((x(r["at"]), y), (x(r["ended"]), y)) for r in chosen], "line sb")
             picture.strokes([((x(r["ended"]), y - 5), (x(r["ended"]), y + 5)) for r in chosen], "thin sb")
         else:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes small SVG pictures: shapes with classes, which one style sheet colours for light and for dark.
 
-The same shapes give the same bytes. Colours are of Okabe and Ito's palette, and never the only difference between two things.
+The same shapes give the same bytes. Colours are from Okabe and Ito's palette, and never the only difference between two things.
 """
 import sys
 from xml.sax.saxutils import escape
@@ -27,7 +27,7 @@ text{fill:#e6edf3}.muted{fill:#9da7b3}
 
 
 def number(value):
-    """A tenth of a pixel is enough."""
+    """Rounded to a tenth of a pixel, which is enough."""
     text = f"{value:.1f}"
     return text[:-2] if text.endswith(".0") else text
 
@@ -57,7 +57,7 @@ class Picture:
         self.add("circle", css, cx=number(x), cy=number(y), r=number(radius))
 
     def path(self, points, css, close=False):
-        """Straight lines from point to point; those that leave out nothing at this size."""
+        """Straight lines from point to point, without points that make no difference at this size."""
         steps = [f"{number(x)} {number(y)}" for x, y in points]
         kept = [step for index, step in enumerate(steps) if index == 0 or step != steps[index - 1]]
         self.add("path", css, d="M" + "L".join(kept) + ("Z" if close else ""))

@@ -4,9 +4,9 @@
 //   yardstick TOKEN-URL UPDATE-URL CA-FILE COUNT      ("-" instead of a file: the issuers of the system)
 //
 // It fetches a token, then sends COUNT updates one after another on one connection, and prints what it did as JSON. It
-// stands for the daemon that a competent C programmer would write, who has a receiver to read beside the network: so it
+// represents the daemon of a competent C programmer, who has to read a receiver in addition to the network: so it
 // drives libcurl's multi_socket interface with epoll, on one thread, and does not block in curl_easy_perform. Options
-// of the connection are those of the daemon's HTTPClient. What it does without: a receiver, NMEA, a filter, settings,
+// of the connection are those of the daemon's HTTPClient. It does not have: a receiver, NMEA, a filter, settings,
 // retries, a backlog, systemd.
 #include <curl/curl.h>
 #include <math.h>
@@ -72,7 +72,7 @@ static int on_connect(void *context, curl_socket_t socket, curlsocktype purpose)
   return CURL_SOCKOPT_OK;
 }
 
-/// Sends what the handle is set to, and waits for its response as an event loop does.
+/// Sends the request of the handle, and waits for its response as an event loop does.
 static void perform(CURL *easy) {
   int running = 1, left;
   answer.size = 0;

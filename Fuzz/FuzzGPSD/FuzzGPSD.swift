@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the gpsd decoder and session with what libFuzzer makes up, whole and in two portions, which must agree.
+// Feeds the gpsd decoder and session with inputs from libFuzzer, whole and in two portions, with the same result.
 //
 //   scripts/fuzz.sh 60 FuzzGPSD
 import FixSources
@@ -26,7 +26,7 @@ private func decoded(_ portions: [[UInt8]]) -> (events: [GPSDDecoder.Event], cou
   return (events, decoder.counters)
 }
 
-/// What comes out is in range, and can be written.
+/// Checks that a decoded fix is in range, and can be written.
 private func check(_ fix: Fix) {
   precondition(fix.timestamp != nil)
   precondition(fix.heading.map { (0..<360).contains($0) } ?? true)
@@ -39,7 +39,7 @@ private func check(_ fix: Fix) {
   writer.append(fix)
 }
 
-/// Line by line, with time going by, connections ending and deadlines passing.
+/// Feeds the session line by line, while time elapses, connections end and deadlines pass.
 private func converse(_ input: [UInt8]) {
   var session = GPSDSession(
     address: "localhost:2947", device: input.first == 0 ? "/dev/a" : nil, silenceTimeout: .seconds(10), seed: 1)
@@ -52,7 +52,7 @@ private func converse(_ input: [UInt8]) {
     now = now + .seconds(Int(line.last ?? 0) % 16)
     let later = session.handle(.deadline, at: now)
     if (effects + later).contains(.line(.close)) {
-      // A connection that was closed is made again, once its wait is over.
+      // A closed connection is opened again after its wait.
       if let deadline = session.nextDeadline { now = max(now, deadline) }
       precondition(later.contains(.line(.open())) || session.handle(.deadline, at: now) == [.line(.open())])
       _ = session.handle(.opened(), at: now)

@@ -7,10 +7,10 @@ import RouteFile
 //   -Xcxx -fno-sanitize-coverage=pc-table
 // .build/fuzz/debug/FuzzGPX -max_total_time=60 -max_len=4096 "$(mktemp -d)" Fuzz/Seeds/gpx
 //
-// Without the coverage flag the Swift code is not instrumented. It has no table of its addresses, so C++ may have
-// none either.
+// Without the coverage flag the Swift code is not instrumented. Swift code has no table of addresses, so C++
+// code must not have one either.
 
-/// Any bytes as a GPX file that comes in two pieces: a route or an error, never a trap; and the same as in one piece.
+/// Reads any bytes as a GPX file in two pieces: a route or an error, never a trap; and the same result as in one piece.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzGPX(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: count))
@@ -20,7 +20,7 @@ func fuzzGPX(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-/// Nil when it is no route.
+/// Nil when it is not a route.
 private func points(_ pieces: [ArraySlice<UInt8>]) -> [Route.Point]? {
   do throws(RouteFileError) {
     let parser = try GPXParser(file: "f")

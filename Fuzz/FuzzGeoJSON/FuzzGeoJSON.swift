@@ -10,10 +10,10 @@ import Timekeeping
 //   -Xcxx -fno-sanitize-coverage=pc-table
 // .build/fuzz/debug/FuzzGeoJSON -max_total_time=60 -max_len=4096 "$(mktemp -d)" Fuzz/Seeds/geojson
 //
-// Without the coverage flag the Swift code is not instrumented. It has no table of its addresses, so C++ may have
-// none either.
+// Without the coverage flag the Swift code is not instrumented. Swift code has no table of addresses, so C++
+// code must not have one either.
 
-/// Any bytes as a GeoJSON file: a route that can be driven or an error, never a trap.
+/// Reads any bytes as a GeoJSON file: a route that can be driven or an error, never a trap.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzGeoJSON(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: count))
@@ -25,7 +25,7 @@ func fuzzGeoJSON(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-/// For a minute, at its times or at a speed.
+/// Drives a route for a minute, with its own timestamps or at a fixed speed.
 private func drive(_ route: Route, seed: UInt64) {
   var settings = SimulationSettings()
   settings.seed = seed

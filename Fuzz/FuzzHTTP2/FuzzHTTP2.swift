@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds an HTTP/2 connection with what libFuzzer makes up, whole and in two portions, which must agree.
+// Feeds an HTTP/2 connection with inputs from libFuzzer, whole and in two portions, with the same result.
 //
 //   scripts/fuzz.sh 60 FuzzHTTP2
 import HTTP2
@@ -18,7 +18,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-/// A request, and new ones up to a number whenever the last has ended.
+/// A request, and then new requests up to a maximum, each when the previous one has ended.
 private struct Conversation: ~Copyable {
   private var connection = HTTP2Connection(userAgent: "fuzz", idleTimeout: .seconds(100))
   private var now = BootInstant.boot + .seconds(1)
@@ -32,7 +32,7 @@ private struct Conversation: ~Copyable {
     self.maximum = maximum
     perform(connection.handle(.connected, at: now))
     send()
-    // A server that has begun well gets further.
+    // With a valid beginning from the server, more of the input is used.
     receive([0, 0, 0, 4, 0, 0, 0, 0, 0])
     let size = written.count
     for portion in portions { receive(portion) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the JSON parser with what libFuzzer makes up. A document that is accepted must have the same value in
+// Feeds the JSON parser with inputs from libFuzzer. An accepted document must have the same value in
 // FoundationEssentials, the reference, and after it was written and read again.
 //
 //   scripts/fuzz.sh 60 FuzzJSON
@@ -23,7 +23,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-/// Whether the error is a number, whose range is not validated when no value is created.
+/// Whether the error is the range of a number, which is not validated when no value is created.
 private func isOutOfRange(_ error: JSONError, _ input: [UInt8]) -> Bool {
   guard case .malformed(let offset) = error, offset < input.count else { return false }
   return input[offset] == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(input[offset])

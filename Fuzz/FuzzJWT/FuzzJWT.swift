@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the reading and the inspection of a JWT with what libFuzzer makes up: as the whole token, and as header and
-// claims that are put into base64 first, for hardly any input is that by itself. Nothing that is said may hold a long
-// part of it.
+// Feeds the parsing and the inspection of a JWT with inputs from libFuzzer: as the whole token, and as header and
+// claims that are encoded in base64 first, because hardly any input is valid base64. No message may contain a long
+// part of the token.
 //
 //   scripts/fuzz.sh 60 FuzzJWT
 import Authorization

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers a modem's session with what libFuzzer makes up: answers are divided by bytes of 0xFF, and the first byte of
+// Answers a modem's session with inputs from libFuzzer: answers are separated by bytes of 0xFF, and the first byte of
 // each says what else happens before it.
 //
 //   scripts/fuzz.sh 60 FuzzModem
@@ -17,7 +17,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var effects = session.handle(.start, at: now)
   var before: [ArraySlice<UInt8>] = []
   for answer in input.split(separator: 0xFF, omittingEmptySubsequences: false) {
-    // Whatever it asks for is answered, until it waits.
+    // Every request of the session is answered, until it waits.
     while let effect = effects.popLast() {
       switch effect {
       case .open: effects += session.handle(.opened, at: now)
@@ -29,7 +29,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let isRaw = answer.first == 2
         let news = session.handle(
           .position(ModemPosition(sentences: isRaw ? nil : Array(answer), raw: isRaw ? raw : nil)), at: now)
-        // What is repeated is no position, but for an epoch of which a part was waited for.
+        // A repeated answer is not a new position, unless it completes an epoch.
         if before.count == 2, before.allSatisfy({ $0 == answer }) {
           precondition(!news.contains { if case .report(.fix) = $0 { true } else { false } }, "a fix came twice")
         }
@@ -43,7 +43,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     }
     if answer.first == 3 { effects += session.handle(.changed, at: now) }
     guard effects.isEmpty else { continue }
-    // It never waits for ever while there is a modem.
+    // The session never waits forever while there is a modem.
     guard let deadline = session.nextDeadline else { preconditionFailure("it has stopped asking") }
     precondition(deadline >= now && deadline <= now + .seconds(60))
     now = deadline

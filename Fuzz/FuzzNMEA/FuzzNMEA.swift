@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the NMEA decoder with what libFuzzer makes up. The input's lines become sentences with the right checksum, so
-// that the fuzzer need not find checksums; then the input goes through as it is, whole and in two portions, which must
-// agree.
+// Feeds the NMEA decoder with inputs from libFuzzer. The input's lines become sentences with the right checksum, so
+// that the fuzzer does not have to find checksums; then the input is decoded unchanged, whole and in two portions, with
+// the same result.
 //
 //   scripts/fuzz.sh 180 FuzzNMEA
 import FixSources
@@ -23,7 +23,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-/// Decodes with time going by, and checks that what comes out is in range.
+/// Decodes while time elapses, and checks that the results are in range.
 private func checked(_ bytes: [UInt8]) {
   var decoder = NMEADecoder()
   var writer = FixLineWriter(source: "replay")
@@ -50,7 +50,7 @@ private func decoded(_ portions: [[UInt8]]) -> (fixes: [Fix], counters: NMEADeco
   return (fixes, decoder.counters)
 }
 
-/// The protocol of a receiver that sends no NMEA.
+/// The protocol of a receiver that does not send NMEA.
 private func recognized(_ portions: [[UInt8]]) -> ReceiverProtocol? {
   var detector = ReceiverProtocolDetector()
   for portion in portions { detector.read(portion.span) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the netlink decoder and the network survey with what libFuzzer makes up, as one datagram and cut in two.
+// Feeds the netlink decoder and the network survey with inputs from libFuzzer, as one datagram and cut in two.
 //
 //   scripts/fuzz.sh 60 FuzzNetlink
 import Connectivity
@@ -24,7 +24,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let effects = survey.handle(.received(datagram), at: now)
     requests += effects.count
     for case .state(let state) in effects { check(state) }
-    // Whatever the kernel says, the survey goes on asking, and not without end.
+    // Whatever the kernel reports, the survey continues its requests, but not endlessly.
     if let deadline = survey.nextDeadline {
       precondition(deadline > now && deadline - now <= NetworkSurvey.dumpTimeout)
       now = deadline

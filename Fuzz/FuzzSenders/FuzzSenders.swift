@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the session that reads NMEA from the network with what libFuzzer makes up: lines as datagrams and portions of
-// streams, from senders that come, go and are not allowed, with time going by.
+// Feeds the session that reads NMEA from the network with inputs from libFuzzer: lines as datagrams and portions of
+// streams, from senders that connect, disconnect and are not permitted, while time elapses.
 //
 //   scripts/fuzz.sh 60 FuzzSenders
 import ExternalInput

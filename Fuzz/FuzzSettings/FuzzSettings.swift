@@ -9,10 +9,10 @@ import Reporting
 //   -Xcxx -fno-sanitize-coverage=pc-table
 // .build/fuzz/debug/FuzzSettings -max_total_time=60 -max_len=4096 "$(mktemp -d)" Fuzz/Seeds/settings
 //
-// Without the coverage flag the Swift code is not instrumented. It has no table of its addresses, so C++ may have
-// none either.
+// Without the coverage flag the Swift code is not instrumented. Swift code has no table of addresses, so C++
+// code must not have one either.
 
-/// What an earlier run has kept.
+/// The settings that an earlier run has stored.
 private let kept = KeptSettings(
   path: "/kept.toml",
   bytes: Array(
@@ -27,8 +27,8 @@ private let kept = KeptSettings(
     url = "https://t.example.com/{vehicle_id}"
     """.utf8))
 
-/// Any bytes as a settings file and, after a zero byte, as a file of `conf.d`: settings or diagnostics, never a trap.
-/// Settings say the same when they are kept and read again, and what stands in for a mistake is what was kept.
+/// Reads any bytes as a settings file and, after a zero byte, as a file of `conf.d`: settings or diagnostics, never a
+/// trap. Settings are the same after they were stored and read again, and stored settings replace those with a mistake.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: count))
@@ -53,7 +53,7 @@ func fuzzSettings(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     }
     precondition(same.settings.sources == file.settings.sources && same.canonicalText == file.canonicalText)
   } catch {
-    // An error without a word would leave its reader helpless; one with a line break would break the journal.
+    // An error needs a message, and no line break, which would break the journal.
     precondition(!error.diagnostics.isEmpty)
     precondition(error.diagnostics.allSatisfy { !$0.description.contains("\n") })
     if let file = try? kept.settings(replacing: "/f/f.toml", environment: environment) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the reading of what an earlier run has kept with what libFuzzer makes up: a token with its times, whose boot
-// and subject are put in front of most inputs, for hardly any would have them; the note of a pause; and what is known
-// of the form of updates. A token that is used must have a life that is not over, and what is read is written again as
-// the same.
+// Feeds the parsers of what an earlier run has stored with inputs from libFuzzer: a token with its times, with the boot
+// and subject prepended once, because hardly any input would contain them; the record of a pause; and what is known of
+// the form of updates. A token that is used must not have expired, and what is read must be the same after it was
+// written and read again.
 //
 //   scripts/fuzz.sh 60 FuzzStoredToken
 import Authorization

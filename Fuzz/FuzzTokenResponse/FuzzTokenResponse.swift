@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the reading of a token provider's response with what libFuzzer makes up: as each provider's, in each form of
-// the expiration. The first byte chooses; the rest is the response. A token that is taken must have a life within its
-// claims.
+// Feeds the parser of a token provider's response with inputs from libFuzzer: for each provider, in each format of
+// the expiration. The first byte selects; the rest is the response. The lifetime of an accepted token must be within
+// its claims.
 //
 //   scripts/fuzz.sh 60 FuzzTokenResponse
 import Authorization

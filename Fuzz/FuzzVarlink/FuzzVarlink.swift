@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the framing of the control socket with what libFuzzer makes up, whole and byte by byte, which must agree, and
-// each message to a service. A call and a reply that are written again are the same.
+// Feeds the framing of the control socket with inputs from libFuzzer, whole and byte by byte, with the same result, and
+// each message to a service. A call and a reply are the same after they were written and read again.
 //
 //   scripts/fuzz.sh 60 FuzzVarlink
 import JSON

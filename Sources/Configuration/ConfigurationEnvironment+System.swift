@@ -10,7 +10,7 @@ extension ConfigurationEnvironment {
       variable: Environment.value(of:),
       hostname: {
         var name = [CChar](repeating: 0, count: 256)
-        // The last byte stays zero, also if the name is truncated.
+        // The last byte remains zero, even if the name is truncated.
         guard unsafe gethostname(&name, name.count - 1) == 0 else { return nil }
         let text = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         return text.isEmpty ? nil : text

@@ -11,7 +11,7 @@ package struct ConfigurationEnvironment {
     case tooLarge
     /// This user may not read it.
     case denied
-    /// The system's error, as in "Input/output error".
+    /// The system's error, such as "Input/output error".
     case refused(String)
 
     /// The end of a sentence that begins with the name of the file.

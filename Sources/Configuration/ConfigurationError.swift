@@ -16,7 +16,7 @@ package struct ConfigurationError: Error, Equatable, Sendable {
   package let code: Code
   /// One or more, in the order of the files and of their lines.
   package let diagnostics: [Diagnostic]
-  /// Warnings beside the errors.
+  /// Warnings in addition to the errors.
   package let warnings: [Diagnostic]
 
   package init(code: Code, diagnostics: [Diagnostic], warnings: [Diagnostic] = []) {

@@ -58,7 +58,7 @@ extension Diagnostic: CustomStringConvertible {
 }
 
 extension String {
-  /// For one line of a terminal: control characters are escaped, and a long text is cut.
+  /// The text for one line of a terminal: control characters are escaped, and a long text is truncated.
   var printable: String { printable(atMost: 80) }
 
   func printable(atMost limit: Int) -> String {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 
-/// A host and a port, as in `192.168.0.1:10110`.
+/// A host and a port, such as `192.168.0.1:10110`.
 package struct HostAddress: Equatable, Sendable, CustomStringConvertible {
-  /// A name, or an address in digits without brackets.
+  /// A name, or a numeric address without brackets.
   package var host: String
   /// 1 to 65535.
   package var port: Int
 
-  /// - Parameter host: a name, or an address in digits without brackets.
+  /// - Parameter host: a name, or a numeric address without brackets.
   package init(host: String, port: Int) {
     self.host = host
     self.port = port
@@ -54,7 +54,7 @@ extension HostAddress {
     return port
   }
 
-  /// The host without brackets, and the text after its colon; nil if the text has no valid form.
+  /// The host without brackets, and the text after its colon; nil if the text is not valid.
   static func split(_ text: String) -> (host: String, rest: Substring?)? {
     let host: Substring
     let after: Substring
@@ -71,7 +71,7 @@ extension HostAddress {
     return after.hasPrefix(":") ? (String(host), after.dropFirst()) : nil
   }
 
-  /// Whether it has the form of a name or of an address in digits.
+  /// Whether it has the form of a name or of a numeric address.
   static func isHost(_ host: String) -> Bool {
     let isAddress = host.contains(":")
     return (1...253).contains(host.utf8.count) && host.first != "." && host.first != "-"

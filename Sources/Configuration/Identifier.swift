@@ -22,7 +22,7 @@ enum Identifier {
     if scalars.first?.properties.isWhitespace == true || scalars.last?.properties.isWhitespace == true {
       return "begins or ends with a space"
     }
-    // They are removed from the path of a URL, escaped or not.
+    // "." and ".." are removed from the path of a URL, escaped or not.
     if text == "." || text == ".." { return "\"\(text)\" is not possible in a URL" }
     return nil
   }

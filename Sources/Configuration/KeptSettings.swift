@@ -28,8 +28,8 @@ package struct KeptSettings: Sendable {
 
     """
 
-  /// Keys that the previous release, 0.2.0, does not know. It refuses settings with them, and a downgrade to it is no
-  /// reason to be off the map: it uses the kept settings then, in which these are comments.
+  /// Keys that the previous release, 0.2.0, does not know and therefore refuses. In the kept settings they are
+  /// comments, so that after a downgrade 0.2.0 can use the kept settings, and the vehicle stays on the map.
   static let newKeys: [SettingSection: Set<String>] = [
     .reporting: ["compact_updates", "deviation"], .positions: ["socket"],
   ]
@@ -55,8 +55,8 @@ package struct KeptSettings: Sendable {
   /// - Parameters:
   ///   - mainPath: the main settings file; relative paths are relative to its directory.
   ///   - environment: the machine that the settings may refer to.
-  ///   - areFilesValid: the files have no mistakes, but are replaced; whether that is allowed is decided with
-  ///     `parts`.
+  ///   - areFilesValid: the files have no mistakes, but are replaced. The caller decides with `texts` whether that is
+  ///     allowed.
   /// - Throws: why they are not used.
   package func settings(
     replacing mainPath: String, areFilesValid: Bool = false, environment: ConfigurationEnvironment
@@ -92,8 +92,8 @@ extension KeptSettings {
   /// Their parts, as texts; nil if they cannot be read.
   package var texts: SettingsTexts? { (try? root()).map { SettingsTexts($0) } }
 
-  /// The digest of the credentials' values with which they worked; "-" if there were none, or an earlier release has
-  /// stored them.
+  /// The digest of the credentials' values with which they worked; "-" if there were none, or if an earlier release
+  /// stored the settings.
   package var credentials: String {
     String(decoding: bytes.prefix(1000), as: UTF8.self).split(separator: "\n")
       .first { $0.hasPrefix(KeptSettings.credentialsKey) }.map {
@@ -104,9 +104,9 @@ extension KeptSettings {
 
 /// The parts of settings as texts: equal for equal settings, regardless of files, order and release.
 package struct SettingsTexts: Equatable, Sendable {
-  /// All.
+  /// All settings.
   package let all: String
-  /// What decides the vehicle, Fleet Engine and every proxy.
+  /// The settings that determine the vehicle, Fleet Engine and every proxy.
   package let destination: String
   /// The sources and the filter.
   package let source: String
@@ -131,7 +131,7 @@ package struct SettingsTexts: Equatable, Sendable {
           }))
       return part.canonicalText
     }
-    // Another token provider may be that of the same vehicle, but its proxy is a destination.
+    // A different token provider may belong to the same vehicle, but its proxy is a destination.
     destination = text([.vehicle, .fleetEngine, .token]) { section, key in
       section == .token ? key == "proxy" : section.decidesDestination(by: key)
     }
@@ -140,7 +140,7 @@ package struct SettingsTexts: Equatable, Sendable {
 }
 
 extension SettingsFile {
-  /// Their parts.
+  /// The parts of the settings.
   package var texts: SettingsTexts { SettingsTexts(root) }
 
   /// The settings in canonical form, without comments: equal for equal settings, regardless of files and order.

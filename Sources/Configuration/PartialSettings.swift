@@ -4,15 +4,15 @@
 struct PartialSettings {
   /// The merged text.
   let root: TOMLValue
-  /// Whether every file could be read and has text. Otherwise a key that is not in `root` may be in the others.
+  /// Whether every file could be read and has text. Otherwise a key that is not in `root` may be in one of the others.
   let isComplete: Bool
 
   /// Maximum number of lines with an error in one file.
   private static let maxErrors = 20
 
-  /// A file or directory that is empty, or that the system does not let this user read, names no other destination.
+  /// A file or directory that is empty, or that this user may not read, names no other destination.
   ///
-  /// - Throws: a file is missing or no text, or a line with an error may decide where positions and credentials are
+  /// - Throws: a file is missing or is not text, or a line with an error may decide where positions and credentials are
   ///   sent.
   init(path: String, environment: ConfigurationEnvironment) throws(KeptSettings.Refusal) {
     var root = TOMLValue(content: .table([:]), position: SourcePosition(file: path))
@@ -60,8 +60,8 @@ struct PartialSettings {
     throw .unreadable(firstMistake.map { "\($0)" } ?? file)
   }
 
-  /// The lines to leave out for an error in this one; nil if they may decide where positions and credentials are sent.
-  /// After an invalid heading these are all up to the next heading, because their section is unknown.
+  /// The lines to leave out for an error in the line at `index`; nil if they may decide where positions and credentials
+  /// are sent. After an invalid heading these are all lines up to the next heading, because their section is unknown.
   private static func omittedLines(_ lines: [[UInt8]], _ index: Int) -> Range<Int>? {
     let line = text(lines[index])
     guard !line.isEmpty else { return nil }
@@ -84,7 +84,7 @@ struct PartialSettings {
 }
 
 extension KeptSettings.Refusal {
-  /// It cannot be determined whether the settings files name the same vehicle and servers.
+  /// The refusal when it cannot be determined whether the settings files name the same vehicle and servers.
   static func unreadable(_ why: String) -> KeptSettings.Refusal {
     KeptSettings.Refusal(
       message: "are not used, because it is unknown which vehicle and servers the new ones name: \(why)")

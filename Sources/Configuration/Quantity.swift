@@ -5,12 +5,12 @@ import Timekeeping
 enum Quantity {
   /// The units of one quantity, and their factors to its base unit.
   struct Units: Sendable {
-    /// The name of the quantity, as in "duration".
+    /// The name of the quantity, such as "duration".
     let noun: String
     /// The units to name in an error.
     let suggested: String
     let factors: [String: Double]
-    /// Whether several terms are added, as in "1h 30min".
+    /// Whether several terms are added, such as "1h 30min".
     let adds: Bool
     /// Hints for common wrong units, by their name.
     var hints: [String: String] = [:]

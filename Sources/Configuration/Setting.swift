@@ -6,8 +6,9 @@
 /// the manual page use these declarations.
 struct Setting<Root>: Sendable {
   let name: String
-  /// Returns the property. A key path is created at its first use, which costs more than all else that reads a setting.
-  /// The type is independent of `Root`: Swift 6.2, which makes the packages for arm64, crashes if it is not.
+  /// Returns the key path of the property. It is created only when it is first used, because that costs more than
+  /// everything else in reading a setting. The type is independent of `Root`: otherwise Swift 6.2, which builds the
+  /// packages for arm64, crashes.
   let target: @Sendable () -> any AnyKeyPath & Sendable
   let summary: String
   /// Whether the settings must contain it.
@@ -15,8 +16,8 @@ struct Setting<Root>: Sendable {
   /// The only value of the section's selector (`type`, `provider` or `service`) with which the key is allowed, as in
   /// `serial`; nil if it is always allowed.
   let selectorValue: String?
-  /// Whether it decides nothing about which vehicle's positions and credentials are sent to which server, although its
-  /// section does.
+  /// Whether it has no influence on which vehicle's positions and credentials are sent to which server, although its
+  /// section has.
   let isDestinationNeutral: Bool
   let typeName: String
   let allowed: String
@@ -66,9 +67,9 @@ package struct SettingDescription: Sendable {
   package let section: SettingSection
   /// Its key.
   package let name: String
-  /// The only value of the section's selector with which it is allowed, as in `serial`; nil if it is always allowed.
+  /// The only value of the section's selector with which it is allowed, such as `serial`; nil if it is always allowed.
   package let selectorValue: String?
-  /// The type of its value, as in "duration".
+  /// The type of its value, such as "duration".
   package let typeName: String
   /// The allowed values; empty for any.
   package let allowed: String

@@ -82,7 +82,7 @@ package enum SettingSection: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether this key of the section, which may be unknown, decides that.
+  /// Whether this key of the section, which may be unknown, decides the destination.
   func decidesDestination(by name: String) -> Bool {
     decidesDestination && !keys.contains { $0.name == name && $0.isDestinationNeutral }
       && !(self == .token && TokenSection.keys.contains { $0.name == name && $0.isDestinationNeutral })

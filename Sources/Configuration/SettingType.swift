@@ -3,7 +3,7 @@ import FixSources
 
 /// The type of a setting's value: how it is parsed, and how it is described.
 struct SettingType<Value>: Sendable {
-  /// The name of the type, as in "duration".
+  /// The name of the type, such as "duration".
   let name: String
   /// The allowed values, as text after "allowed: "; empty for any.
   let allowed: String
@@ -38,7 +38,7 @@ struct ValueProblem: Error, Equatable {
   /// Whether the value refers to a file, credential or host name that is missing and may appear later.
   var mayAppearLater = false
 
-  /// The value is of another type.
+  /// The problem of a value that has a different type.
   static func type(of value: TOMLValue, expected: String) -> ValueProblem {
     ValueProblem(message: "is \(value.typeName); \(expected) is expected")
   }
@@ -72,7 +72,7 @@ extension SettingType where Value: FixedWidthInteger & Sendable {
 }
 
 extension SettingType where Value == Int? {
-  /// The speed of a serial port, in bits per second; nil for `"auto"`.
+  /// The baud rate of a serial port; nil for `"auto"`.
   static var baud: SettingType {
     let speeds = BaudProbe.rates.sorted()
     let allowed = "\"auto\", " + speeds.map(String.init).joined(separator: ", ")
@@ -145,7 +145,7 @@ extension SettingType where Value == Double {
     return SettingType(name: units.noun, allowed: allowed, text: { "\"\(write($0))\"" }) { value throws(ValueProblem) in
       let text = try value.quantityText(noun: units.noun, example: example)
       let number = try Quantity.parse(text, as: units)
-      // Halves of a unit in the last place are not worth an error: 1000 km/h is 277.777… m/s.
+      // Rounding errors in the last place are accepted: 1000 km/h is 277.777… m/s.
       guard (range.lowerBound * (1 - 1e-12)...range.upperBound * (1 + 1e-12)).contains(number) else {
         throw ValueProblem(message: "\"\(text.printable)\" is out of range; allowed: \(allowed)")
       }

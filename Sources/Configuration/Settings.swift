@@ -10,12 +10,12 @@ package import Timekeeping
 
 /// The values of all settings, with defaults applied.
 ///
-/// Types of the core are used directly, and their defaults are the defaults of the settings. `docs/settings.md` is made
-/// from the declarations in `Sections` and `Sources`.
+/// Types of the core are used directly, and their defaults are the defaults of the settings. `docs/settings.md` is
+/// generated from the declarations in `Sections` and `Sources`.
 package struct Settings: Equatable, Sendable {
   /// The vehicle, and the service of Fleet Engine.
   package var vehicle = FleetEngineVehicle(service: .deliveries, providerID: "", vehicleID: "")
-  /// In the order of priority; one or more.
+  /// One or more, in the order of priority.
   package var sources: [Source] = []
   /// How tokens are requested.
   package var token = Token()
@@ -53,7 +53,7 @@ package struct Settings: Equatable, Sendable {
     package var silenceTimeout: Duration
   }
 
-  /// How tokens are requested, beside the core's configuration of the provider.
+  /// How tokens are requested, apart from the core's configuration of the provider.
   package struct Token: Equatable, Sendable {
     /// Where the value of a header comes from.
     package enum HeaderSource: Equatable, Sendable {
@@ -79,7 +79,7 @@ package struct Settings: Equatable, Sendable {
     package var isCached = true
   }
 
-  /// The connection to Fleet Engine, beside the core's configuration.
+  /// The connection to Fleet Engine, apart from the core's configuration.
   package struct FleetEngine: Equatable, Sendable {
     /// `https://host[:port]` without a path, or `http://` to a loopback address.
     package var endpoint = "https://fleetengine.googleapis.com"

@@ -32,14 +32,14 @@ enum SettingsDestination {
     }
   }
 
-  /// Whether a text contains the name of such a section or key.
+  /// Whether a text contains the name of a section or key that decides the destination.
   static func isNamed(in text: String) -> Bool {
     let text = text.lowercased()
     return (sections.map(\.rawValue) + keys).contains { text.contains(text: $0) }
   }
 
-  /// Whether a line with an error, as in `device = "/dev/gps0`, sets a key that decides nothing, in a section that
-  /// decides nothing.
+  /// Whether a line with an error, such as `device = "/dev/gps0`, sets a key that does not decide the destination, in a
+  /// section that does not either.
   ///
   /// - Parameter heading: the valid heading above it.
   static func isUnrelated(assignment line: String, below heading: String) -> Bool {
@@ -55,9 +55,10 @@ enum SettingsDestination {
 
   /// Compares the written values, not what they refer to (files, credentials, host name).
   ///
-  /// - Throws: `partial` names another vehicle, token provider or Fleet Engine than `kept`, or another connection to
-  ///   them, or contains a name that may be a misspelling of one of these. A key that is unknown in its section is no
-  ///   such name if every known key is unchanged. If `partial` is not complete, a key may be missing in it.
+  /// - Throws: `partial` names a different vehicle, token provider or Fleet Engine from `kept`, or a different
+  ///   connection to them, or contains a name that may be a misspelling of one of these. A key that is unknown in its
+  ///   section is not such a name if every known key is unchanged. If `partial` is not complete, a key may be missing
+  ///   in it.
   static func requireSame(of partial: PartialSettings, as kept: TOMLValue) throws(KeptSettings.Refusal) {
     let new = partial.root
     for section in sections {

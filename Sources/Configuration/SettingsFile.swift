@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 
-/// The settings of one daemon: the main file `NAME.toml`, with the files of the directory `conf.d` beside it merged
+/// The settings of one daemon: the main file `NAME.toml`, with the files of the directory `conf.d` next to it merged
 /// into it, and then those of the directory `NAME.toml.d`.
 package struct SettingsFile: Equatable, Sendable {
   /// The merged settings.
@@ -18,10 +18,10 @@ package struct SettingsFile: Equatable, Sendable {
   /// Maximum size of a file in bytes.
   static let maxFileSize = 1_000_000
 
-  /// Reads the file, every `conf.d/*.toml` beside it, and every `*.toml` in the directory that has its name with `.d`
-  /// at the end: settings that all daemons of a box share, then those of this one. In each directory the order is that
-  /// of the names (as bytes; names with a leading dot are left out). A key of a later file replaces the same key of an
-  /// earlier one; sections and headers are merged.
+  /// Reads the main file, every `conf.d/*.toml` next to it (settings that all daemons of a box share), and every
+  /// `*.toml` in the directory with the name of the main file and `.d` (settings of this daemon). In each directory the
+  /// files are read in the order of their names (as bytes); names with a leading dot are left out. A key of a later
+  /// file replaces the same key of an earlier one; sections and headers are merged.
   ///
   /// - Parameters:
   ///   - path: the main file. Relative paths in any of the files are relative to its directory.
@@ -84,8 +84,8 @@ package struct SettingsFile: Equatable, Sendable {
     self.root = root
   }
 
-  /// The files that `load` reads, in the order in which they are merged, those beside them that it does not, and the
-  /// directories that cannot be read.
+  /// The files that `load` reads, in the order in which they are merged, files next to them that it does not read, and
+  /// the directories that cannot be read.
   static func names(
     path: String, environment: ConfigurationEnvironment
   ) -> (files: [String], others: [String], unreadable: [Diagnostic]) {
@@ -100,7 +100,7 @@ package struct SettingsFile: Equatable, Sendable {
         others += names.filter { ($0.hasSuffix(".txt") || !$0.contains(text: ".toml")) && !$0.hasSuffix("~") }
           .map { "\(extras)/\($0)" }
       } catch {
-        // Whether it exists is not known if the directory above it is closed.
+        // If the parent directory cannot be read, it is unknown whether this one exists.
         let isClosed = error == .denied && !directory.isEmpty && (try? environment.listDirectory(directory)) == nil
         let advice =
           error == .denied
@@ -113,7 +113,7 @@ package struct SettingsFile: Equatable, Sendable {
             isPermissionDenied: error == .denied))
       }
     }
-    // The directory's name is that of the file with its extension.
+    // The correct name contains the main file's extension.
     let misnamed = (path.hasSuffix(".toml") ? String(path.dropLast(5)) : path) + ".d"
     for name in (misnamed != "\(path).d" ? try? environment.listDirectory(misnamed) : nil) ?? []
     where name.hasSuffix(".toml") { others.append("\(misnamed)/\(name)") }

@@ -3,7 +3,7 @@ import ExternalInput
 import FleetEngine
 
 /// The values of all settings of a daemon, each with the place where it is set: for a person who wants to know which of
-/// several files decides.
+/// several files takes effect.
 package enum SettingsListing {
   /// TOML, with the files in the order in which they are merged and the place of each value as comments. Whatever looks
   /// like a secret is masked.
@@ -54,7 +54,7 @@ package enum SettingsListing {
 
   /// One line for each key that has a value.
   ///
-  /// - Parameter defaults: what the keys that are not written have, unless another key sets it, as `response` does.
+  /// - Parameter defaults: the values of keys that are not written, unless another key sets them, as `response` does.
   private static func lines<Root>(
     _ keys: [Setting<Root>], _ root: Root, _ defaults: Root, in written: [String: TOMLValue.Member],
     _ section: SettingSection,
@@ -65,11 +65,11 @@ package enum SettingsListing {
         guard let text = key.text(root) else { return nil }
         return "\(key.name) = \(text)  # not set: \(text == key.text(defaults) ? "the default" : "from another key")\n"
       }
-      // Only the settings of the token provider may have a secret in them, as in the query of a URL.
+      // Only the settings of the token provider may contain a secret, for example in the query of a URL.
       let shown =
         section == .token ? value.mapStrings { ExternalText($0, limit: 1000, showing: names).description } : value
       var remarks = ["\(value.position)"]
-      // What a reference to a file, a credential or the host name has led to.
+      // The value that a reference to a file, a credential or the host name resolves to.
       if case .table = value.content, let result = key.text(root) { remarks.append("which is \(result)") }
       for replaced in file.replacements where Array(replaced.path.prefix(2)) == [section.rawValue, key.name] {
         remarks.append("replaces \(replaced.earlier.position)")

@@ -100,7 +100,7 @@ struct SettingsReader {
     return table.members[key.name]?.value.position ?? table.position
   }
 
-  /// The full name of a key, as in `source[2].device` if there are several sources.
+  /// The full name of a key, such as `source[2].device` if there are several sources.
   private func path(of target: AnyKeyPath) -> String? {
     keyName(of: target).map { "\(name(of: $0.section)).\($0.name)" }
   }
@@ -215,7 +215,7 @@ struct SettingsReader {
   /// Reports every key of the section, or of the current source, that is allowed only with another value of the
   /// selector.
   ///
-  /// - Parameter choice: the value of the selector, as in `serial`.
+  /// - Parameter choice: the value of the selector, such as `serial`.
   mutating func reportKeysOfOtherChoices(in section: SettingSection, of choice: String) {
     guard let selector = section.selector, let table = table(of: section) else { return }
     let selectorFile = table.members[selector]?.value.position.file

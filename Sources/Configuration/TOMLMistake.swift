@@ -12,7 +12,7 @@ struct TOMLMistake {
   /// - Parameters:
   ///   - text: the complete file.
   ///   - line: where the parser stopped, from 1.
-  ///   - parser: the parser's message, as in `Error while parsing string: …`.
+  ///   - parser: the parser's message, such as `Error while parsing string: …`.
   init(_ text: [UInt8], line: Int, parser: String) {
     // In Swift, CR LF is a single character, so such a line ending splits once.
     lines = String(decoding: text, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
@@ -124,7 +124,7 @@ struct TOMLMistake {
   }
 
   private func quoted(_ value: Substring, _ quote: Character, _ key: String) -> String? {
-    // For strings of several lines the parser's own message is the best.
+    // For multi-line strings the parser's own message is the best.
     guard !value.hasPrefix("\"\"\""), !value.hasPrefix("'''") else { return nil }
     if parser.contains(text: "escape sequence") || parser.contains(text: "unicode scalar")
       || parser.contains(text: "hex digit")

@@ -51,7 +51,7 @@ enum TOMLParser {
     return nil
   }
 
-  /// Nil if it nests too deep.
+  /// Nil if it is nested too deeply.
   private static func value(of node: Node, file: String, depth: Int) -> TOMLValue? {
     guard depth <= maxNesting else { return nil }
     let content: TOMLValue.Content

@@ -5,13 +5,13 @@ extension TOMLValue {
   /// and no empty sections.
   var canonicalText: String { text { _, _ in false } }
 
-  /// What makes a line a comment for readers that do not know its key.
+  /// The prefix of a line that is a comment for releases that do not know its key.
   private static let commentPrefix = "#+ "
 
   /// The canonical form with some lines as comments, which `uncommented` undoes.
   ///
-  /// - Parameter isComment: whether the line of this key in this section is one. The heading of a section is one if all
-  ///   its keys are.
+  /// - Parameter isComment: whether the line of this key in this section is a comment. The heading of a section is a
+  ///   comment if all its keys are.
   func text(_ isComment: (_ section: String, _ key: String) -> Bool) -> String {
     func lines(_ heading: String, _ section: String, _ keys: [String: Member]) -> String {
       let isUnknown = keys.keys.allSatisfy { isComment(section, $0) }
@@ -41,7 +41,7 @@ extension TOMLValue {
         .map { $0.starts(with: prefix) ? $0.dropFirst(prefix.count) : $0 }.joined(separator: [UInt8(ascii: "\n")]))
   }
 
-  /// As the right-hand side of a key.
+  /// The value as the right-hand side of a key.
   var inlineText: String {
     switch content {
     case .string(let text): TOMLValue.quoted(text)

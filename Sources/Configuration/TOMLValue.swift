@@ -65,7 +65,7 @@ struct TOMLValue: Equatable, Sendable {
 extension TOMLValue {
   /// A key of a later file that replaces one of an earlier file.
   struct Replacement: Equatable, Sendable {
-    /// As in `["vehicle", "vehicle_id"]`.
+    /// Such as `["vehicle", "vehicle_id"]`.
     let path: [String]
     let earlier: TOMLValue
     let later: TOMLValue
@@ -83,7 +83,7 @@ extension TOMLValue {
 }
 
 extension TOMLValue.Content {
-  /// As in a settings file; empty for tables and arrays.
+  /// The value as in a settings file; empty for tables and arrays.
   var source: String {
     switch self {
     case .string(let text): "\"\(text)\""

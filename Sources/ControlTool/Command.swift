@@ -10,7 +10,7 @@ import CommandLineOptions
   /// The text of `COMMAND --help`, with its line end.
   static var usage: String { get }
 
-  /// Its options, beside `--help` and `--version`.
+  /// Its options, besides `--help` and `--version`.
   static var options: [CommandLineOptions.Option] { get }
 
   /// Runs the command.
@@ -21,7 +21,7 @@ import CommandLineOptions
 
 /// Why a command failed.
 struct CommandError: Error {
-  /// The exit status, after sysexits.h.
+  /// The exit status, from sysexits.h.
   enum Code: Int32 {
     case usage = 64
     case data = 65
@@ -29,7 +29,7 @@ struct CommandError: Error {
     /// No daemon answers.
     case unavailable = 69
     case io = 74
-    /// It is not known yet.
+    /// The result is not known yet.
     case temporary = 75
     case permission = 77
     case configuration = 78
@@ -38,7 +38,7 @@ struct CommandError: Error {
   let code: Code
   /// What is wrong and what to do, without the program's name and without a line end.
   let message: String
-  /// The control socket at which nothing listens; nil for another error.
+  /// The control socket at which nothing listens; nil for other errors.
   let absentSocket: String?
 
   init(_ code: Code, _ message: String, absentSocket: String? = nil) {

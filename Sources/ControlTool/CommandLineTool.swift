@@ -73,7 +73,7 @@ import Release
       "unknown command \"\(word)\"; \(hint.map { "did you mean \($0)?" } ?? "the commands are: \(commandNames)")")
   }
 
-  /// What a word of other programs is here; nil if there is nothing like it.
+  /// The equivalent here of a word that other programs use; nil if there is none.
   private static func otherCommand(_ word: String) -> String? {
     switch word {
     case "start", "stop", "restart", "enable", "disable": "systemctl \(word) fleet-locationd"

@@ -15,7 +15,7 @@ struct ConfirmationWatch {
     case undecided(String)
   }
 
-  /// Allows for the daemon to report the result, and for a clock that was stopped briefly.
+  /// Additional time for the daemon to report the result, and for a clock that was stopped briefly.
   private static let grace = Duration.seconds(30)
 
   private let limit: Duration
@@ -27,8 +27,8 @@ struct ConfirmationWatch {
   }
 
   /// - Parameters:
-  ///   - response: of the daemon, or why there is none, as during a restart.
-  ///   - time: since the new settings were in force.
+  ///   - response: of the daemon, or why there is none, for example during a restart.
+  ///   - time: since the new settings took effect.
   mutating func handle(_ response: Result<StatusReport, StatusRequestError>, at time: Duration) -> Step {
     let state: String
     let mayWait = time < limit + ConfirmationWatch.grace
@@ -42,13 +42,13 @@ struct ConfirmationWatch {
         return .failed("the new settings were reverted, and the previous ones are in force again: \(why)")
       }
       if let why = settings?.unconfirmed { return .failed("the new settings are not confirmed: \(why)") }
-      // Without settings the daemon waits for what they name.
+      // Without settings the daemon waits for the files or credentials that they name.
       guard let confirmation = settings?.confirmation else {
         guard report.lacksSettings else { return .confirmed }
         return mayWait ? line(report.summary) : .undecided(report.summary)
       }
       guard mayWait else { return .undecided(confirmation.sentence) }
-      // Its time changes with each response.
+      // The sentence contains the remaining time, which changes with each response.
       state = confirmation.standstill ?? ""
       guard state != last else { return .wait(nil) }
       last = state

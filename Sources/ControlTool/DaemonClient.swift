@@ -38,7 +38,7 @@ enum DaemonClient {
 
   private static let interface = "io.fleet-locationd.Control"
 
-  /// What the daemon is asked.
+  /// A request to the daemon.
   enum Request {
     case status, metrics, reload, pause, resume, offline, online
 
@@ -55,12 +55,12 @@ enum DaemonClient {
       }
     }
 
-    /// As a line for a daemon of a release before 0.3.0.
+    /// The request as a line, for a daemon of a release before 0.3.0.
     var line: [UInt8] { Array(#"{"command":"\#(self)"}"#.utf8) }
   }
 
-  /// Asks the daemon: in Varlink, or, if it is of a release without it, as during an upgrade, in the way of that
-  /// release.
+  /// Asks the daemon: in Varlink, or, if its release does not support Varlink (as during an upgrade), in the protocol
+  /// of that release.
   ///
   /// - Returns: a JSON object: the response of such a release, or the same content; an error is in `error`.
   private static func ask(
@@ -160,7 +160,8 @@ enum DaemonClient {
     try acknowledgement(of: request, options).error
   }
 
-  /// Has the daemon read its settings again, and revert them unless an update with them is accepted in time.
+  /// Makes the daemon read its settings again, and revert to the previous ones unless an update with the new ones is
+  /// accepted in time.
   static func reload(
     confirmingWithin limit: Duration, _ options: CommandLineOptions
   ) throws(CommandError) -> Acknowledgement {

@@ -65,7 +65,7 @@ enum DoctorCommand: Command {
     }
     ServiceCredentials.adopt(for: path)
     let socket = options.value("socket") ?? service?.socket
-    // A daemon that waits for what its settings name reads no receiver.
+    // A daemon that waits for something that its settings name does not read a receiver.
     let answer = ask(socket, path, service?.unit)
     let status: StatusReport? = if case .status(let report) = answer { report } else { nil }
     let isDaemonRunning = status.map { !$0.lacksSettings } ?? false

@@ -3,8 +3,7 @@ import Diagnosis
 import JSON
 import Release
 
-/// The report of `doctor --json`, collected part by part: docs/doctor.md describes its keys, of which none is ever
-/// renamed.
+/// The report of `doctor --json`, collected part by part: docs/doctor.md describes its keys, which are never renamed.
 struct DoctorReport: Equatable, Codable {
   /// One check.
   struct Check: Equatable, Codable {
@@ -33,7 +32,7 @@ struct DoctorReport: Equatable, Codable {
     var sentence: String
   }
 
-  /// Of this program.
+  /// The version of this program.
   var version = Release.version
   /// Why the checks did not run as the service; nil if they did.
   var remark: String?

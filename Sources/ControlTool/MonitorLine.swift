@@ -5,7 +5,7 @@ import Timekeeping
 
 /// What `fleet-locationctl monitor` prints.
 enum MonitorLine {
-  /// The line for a person about what the daemon has sent; nil if it is of a later release, and unknown.
+  /// The readable line for a message of the daemon; nil if the message is unknown: the daemon is of a later release.
   static func text(_ parameters: [String: JSONValue]) -> String? {
     if let event: MonitorItem.Event = decode(parameters["event"]) {
       let level = ["error", "warning"].contains(event.level) ? "\(event.level): " : ""

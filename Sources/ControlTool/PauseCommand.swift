@@ -3,9 +3,9 @@ import CommandLineOptions
 
 /// A command of the driver: the daemon acknowledges it.
 @MainActor protocol DriverCommand: Command {
-  /// What the daemon is asked.
+  /// The request to the daemon.
   static var request: DaemonClient.Request { get }
-  /// What is now in force, without a line end.
+  /// The sentence that says what is now in force, without a line end.
   static var confirmation: String { get }
 }
 

@@ -48,7 +48,7 @@ enum Instance {
     return name
   }
 
-  /// What is missing if there is no such instance, and which ones there are; nil if it has a settings file.
+  /// What is missing if there is no such instance, and which instances exist; nil if it has a settings file.
   static func missing(_ name: String) -> String? {
     guard FileAccess.refusal("\(directory)/\(name).toml", F_OK)?.code == ENOENT else { return nil }
     let names = ((try? ConfigurationEnvironment.system.listDirectory(directory)) ?? []).filter { $0.hasSuffix(".toml") }

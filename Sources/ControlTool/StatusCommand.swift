@@ -138,8 +138,7 @@ enum StatusCommand: Command {
       return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(self.text(of: status))\n".utf8))
     } catch {
       guard error.code == .unavailable else { throw error }
-      // The error goes to standard output, as the responses do, so that a log shows since when the daemon has not
-      // answered.
+      // The error goes to standard output, as the responses do, so that a log shows when the daemon stopped answering.
       let message = StyledText.sanitized(error.message)
       guard options.has("json") else {
         return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(message)\n\n".utf8))

@@ -10,7 +10,7 @@ import Timekeeping
 ///
 /// The terminal is always restored before the program ends or is stopped.
 @MainActor final class StatusWatch {
-  /// Timeout of a request to the daemon; meanwhile keys are not read.
+  /// Timeout of a request to the daemon; keys are not read during a request.
   static let timeout = Duration.seconds(1)
   /// Signals that end the program, after the terminal is restored.
   private static let endSignals = [SIGTERM, SIGHUP, SIGQUIT]
@@ -117,7 +117,7 @@ import Timekeeping
     }
   }
 
-  /// Ctrl-Z: restores the terminal, stops, and takes the screen again when continued.
+  /// Ctrl-Z: restores the terminal, stops, and repaints the screen when continued.
   private func pause() {
     terminal.leave()
     SignalMask.performDefaultAction(of: SIGTSTP)

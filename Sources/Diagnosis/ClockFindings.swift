@@ -39,7 +39,8 @@ package enum ClockFindings {
     return findings
   }
 
-  /// What a wrong clock of this machine means, and what to do: the same against the receiver's time and Fleet Engine's.
+  /// What a wrong clock of this machine means, and what to do. The text is the same whether the clock differs from the
+  /// receiver's time or from Fleet Engine's.
   static let consequence =
     "Positions and tokens do not need this clock. The journal's times are wrong by this, and a certificate may seem "
     + "expired or not valid yet: timedatectl set-ntp true"

@@ -17,7 +17,7 @@ package struct CredentialFault: Equatable, Sendable {
   }
 
   let kind: Kind
-  /// Of the credential.
+  /// The name of the credential.
   let name: String
   let file: String
 
@@ -43,9 +43,8 @@ package struct CredentialFault: Equatable, Sendable {
   }
 
   /// The faults of a service's credentials, by name. Relative paths are not checked: systemd searches for them.
-  ///
-  /// An encrypted file is only reported if there is no other fault, because only systemd can decrypt it: that is for a
-  /// service that has ended with 243.
+  /// An encrypted file is only reported if there is no other fault, because only systemd can decrypt it: this is meant
+  /// for a service that has ended with exit status 243.
   static func all(_ status: ServiceStatus) -> [CredentialFault] {
     func faults(_ files: [String: String], _ kind: (String) -> Kind?) -> [CredentialFault] {
       var faults: [CredentialFault] = []

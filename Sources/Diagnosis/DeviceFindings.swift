@@ -17,7 +17,7 @@ package enum DeviceFindings {
   /// How many serial ports a finding names.
   private static let maxPorts = 8
 
-  /// The name of the process, which the kernel cuts to 15 bytes.
+  /// The name of the process, which the kernel truncates to 15 bytes.
   package static let serviceProgram = "fleet-locationd"
 
   /// Why the device cannot be found.
@@ -53,7 +53,7 @@ package enum DeviceFindings {
   ///   - isService: whether the user is the service's; otherwise it is the user who runs this.
   ///   - isAccessible: the result of access(2), if this process runs as the user; nil to determine it from owner, group
   ///     and mode.
-  ///   - groupName: gives the name of a group.
+  ///   - groupName: returns the name of a group.
   package static func findings(
     _ path: String, _ status: DeviceStatus, for user: UserAccount, isService: Bool, isAccessible: Bool? = nil,
     groupName: (UInt32) -> String? = UserAccount.name(ofGroup:)

@@ -8,13 +8,13 @@ package import Timekeeping
 @MainActor package struct Doctor {
   /// What the checks need to know about the machine and the service.
   package struct Environment {
-    /// The checks run it while they wait.
+    /// The loop that the checks run while they wait.
     package var loop: EventLoop
     /// The user of the service; nil if it does not exist on this machine.
     package var serviceUser: UserAccount?
     /// The user of this process.
     package var currentUser: UserAccount
-    /// A clock that shows an earlier time is wrong.
+    /// The build date of this program: a clock that shows an earlier time is wrong.
     package var buildDate: Timestamp
     /// Whether a daemon runs with these settings. If so, the checks do not open the receiver: the daemon opens it again
     /// repeatedly while it is silent or unplugged, and would find it in use.
@@ -103,7 +103,7 @@ package import Timekeeping
       report(.finding(finding))
     }
     for finding in found { counts[finding.severity, default: 0] += 1 }
-    // What "it" is, the title says.
+    // The title says what "it" refers to.
     let first = found.first { $0.severity == .fail }?.sentence
     cause = cause ?? first.map { $0.split { !$0.isLetter }.contains("it") ? "\(check.title): \($0)" : $0 }
   }

@@ -14,7 +14,7 @@ package struct Finding: Equatable, Sendable {
 
   /// What was found, for programs (`doctor --json`): docs/doctor.md describes each. None is ever renamed.
   package enum Code: String, CaseIterable, Sendable {
-    /// Of everything that passes.
+    /// The code of everything that passes.
     case ok
     // The settings and the files that they name.
     case settingsMistake, settingsWarning, settingsIncomplete, credentialWarning, clientSettings, fileUnreadable
@@ -48,7 +48,7 @@ package struct Finding: Equatable, Sendable {
   package let severity: Severity
   /// What was found, in one word.
   package let code: Code
-  /// One sentence without its full stop. No coordinates and no secrets, because output is passed on.
+  /// One sentence without its full stop. No coordinates and no secrets, because the output is passed on to others.
   package let sentence: String
   /// What to do about it; nil if nothing is needed.
   package let advice: String?

@@ -14,7 +14,7 @@ enum FixText {
     return words.joined(separator: ", ")
   }
 
-  /// As in `, 3 satellites in view`; empty when the receiver does not say.
+  /// Such as `, 3 satellites in view`; empty when the receiver does not report it.
   static func inView(_ count: Int?) -> String {
     count.map { ", \($0) \($0 == 1 ? "satellite" : "satellites") in view" } ?? ""
   }

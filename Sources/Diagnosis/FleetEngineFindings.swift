@@ -35,7 +35,7 @@ package enum FleetEngineFindings {
     }
   }
 
-  /// - Parameter proxy: nil without one. It accepts connections, because that was checked before.
+  /// - Parameter proxy: nil if there is none. A proxy accepts connections: that was checked before.
   private static func failure(_ failure: TransportFailure, proxy: String?) -> Finding {
     let advice = UpdateFailure.advice(for: failure.kind)
     guard let proxy else { return .fail(.connectionFailed, failure.message, advice.sentenceCase) }

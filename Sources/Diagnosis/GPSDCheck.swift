@@ -10,7 +10,7 @@ import SystemCalls
 
 /// Connects to gpsd, and reads its reports until one has a position.
 struct GPSDCheck: Check {
-  /// gpsd opens its receiver, and detects its speed, only when the first client connects.
+  /// gpsd opens its receiver, and detects its baud rate, only when the first client connects.
   private static let reportTimeout = Duration.seconds(12)
   private static let connectDeadline = Duration.seconds(10)
 

@@ -4,11 +4,11 @@
 package struct InstalledService: Equatable, Sendable {
   private static let name = "fleet-locationd"
 
-  /// As in `fleet-locationd.service`, or `fleet-locationd@van.service` for the instance `van`.
+  /// Such as `fleet-locationd.service`, or `fleet-locationd@van.service` for the instance `van`.
   package let unit: String
-  /// In /run, with the control socket and the lock of its daemon.
+  /// The directory in /run with the control socket and the lock of its daemon.
   let runtimeDirectory: String
-  /// In /var/lib, with its pause.
+  /// The directory in /var/lib with its pause.
   let stateDirectory: String
   /// The option of `fleet-locationctl` for it, with a leading space; empty for the service of one vehicle.
   let option: String

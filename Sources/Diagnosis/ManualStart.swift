@@ -18,7 +18,8 @@ package enum ManualStart {
   /// - Parameter path: of the main settings file.
   /// - Throws: exit code `inUse` with what to run instead.
   package static func check(settings path: String) throws(DaemonError) {
-    // systemd sets the directory for a service; a container's entry point has it from the container, or no systemd.
+    // systemd sets the variable for a service. In a container, the entry point has the variable or is process 1, or
+    // there is no systemd.
     guard Environment.value(of: "STATE_DIRECTORY") == nil, getpid() != 1,
       FileAccess.refusal("/run/systemd/system", F_OK) == nil, let service = service(reading: path)
     else { return }

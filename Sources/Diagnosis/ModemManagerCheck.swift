@@ -45,8 +45,8 @@ struct ModemManagerCheck: Check {
     switch settings.selection.step(among: modems) {
     case .wait(let trouble): return report(.fail(.modemUnusable, trouble))
     case .enable(let found, _):
-      // A running daemon has tried and failed. Without one it is unknown whether it may, and this check changes
-      // nothing.
+      // A running daemon has tried to enable it and failed. Without a daemon it is unknown whether it may, and this
+      // check changes nothing.
       return report(
         environment.isDaemonRunning
           ? .fail(.modemOff, ModemProblem.mayNotEnable(found))

@@ -88,7 +88,7 @@ struct NMEANetworkCheck: Check {
     let loop = environment.loop
     var permitted: [IPAddress] = []
     var notPermitted: [IPAddress] = []
-    /// Each address is noted once, and at most eight.
+    /// Notes each address once, at most eight permitted and eight others.
     func note(_ address: IPAddress, _ allow: [AddressRange]) -> Bool {
       let isAllowed = allow.contains { $0.contains(address) }
       if isAllowed {

@@ -28,7 +28,7 @@ import Timekeeping
   /// Whether nothing more is read.
   var isDone: Bool { port == nil || probe.isDone || loss != nil }
 
-  /// Handles that time has passed, and closes the device at the end.
+  /// Handles the passage of time, and closes the device at the end.
   func advance() throws(SerialPortError) {
     guard !isDone, let port else { return close() }
     var next = probe.advance(at: loop.now)

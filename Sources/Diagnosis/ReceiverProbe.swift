@@ -4,7 +4,7 @@ package import NMEA
 package import Positioning
 package import Timekeeping
 
-/// Reads a receiver for some seconds, as the service would: at the configured speed, or at each of the usual speeds
+/// Reads a receiver for some seconds, as the service would: at the configured baud rate, or at each of the usual rates
 /// until sentences have correct checksums. It collects what the findings need.
 package struct ReceiverProbe: Sendable {
   /// A fix, and when it was received.
@@ -17,14 +17,14 @@ package struct ReceiverProbe: Sendable {
 
   /// How long a receiver that sends sentences is read.
   package static let span = Duration.seconds(5)
-  /// How long a receiver may be silent at a configured speed.
+  /// How long a receiver may be silent at a configured baud rate.
   package static let silenceLimit = Duration.seconds(6)
-  /// How long a receiver may be silent while all speeds are tried.
+  /// How long a receiver may be silent while all baud rates are tried.
   package static let search = BaudProbe().round + BaudProbe.dwell
 
   /// Bits per second; nil for a device that is not a serial port.
   package private(set) var baud: Int?
-  /// Number of bytes received, at all speeds.
+  /// Number of bytes received, at all baud rates.
   package private(set) var byteCount = 0
   /// The protocol that the receiver sends, if it is not NMEA.
   package var otherProtocol: ReceiverProtocol? { protocols.found }
@@ -46,8 +46,8 @@ package struct ReceiverProbe: Sendable {
   /// Begins when the device has been opened.
   ///
   /// - Parameters:
-  ///   - baud: the configured speed; nil to detect it.
-  ///   - isTerminal: whether it is a serial port, which has a speed.
+  ///   - baud: the configured baud rate; nil to detect it.
+  ///   - isTerminal: whether it is a serial port, which has a baud rate.
   package init(baud: Int?, isTerminal: Bool, at now: BootInstant) {
     decoder.census = NMEACensus()
     guard isTerminal, baud == nil else {
@@ -68,7 +68,7 @@ package struct ReceiverProbe: Sendable {
   /// Nil if the receiver does not report it.
   package var satellitesInView: Int? { decoder.satellitesInView }
 
-  /// Whether the speed is detected.
+  /// Whether the baud rate is being detected.
   package var isProbing: Bool { probe != nil }
 
   /// When `advance` is due next.
@@ -90,9 +90,9 @@ package struct ReceiverProbe: Sendable {
     note(fixes, at: now)
   }
 
-  /// Handles that time has passed.
+  /// Handles the passage of time.
   ///
-  /// - Returns: the speed to set the port to, if the next one is due.
+  /// - Returns: the baud rate to set the port to, if the next one is due.
   package mutating func advance(at now: Moment) -> Int? {
     var fixes: [Fix] = []
     decoder.expire(at: now.boot) { fixes.append($0) }
@@ -107,9 +107,9 @@ package struct ReceiverProbe: Sendable {
     return change(to: next)
   }
 
-  /// Handles that the device does not support the speed.
+  /// Handles that the device does not support the baud rate.
   ///
-  /// - Returns: the speed to set the port to instead; nil if there is none.
+  /// - Returns: the baud rate to set the port to instead; nil if there is none.
   package mutating func refused() -> Int? {
     guard let next = probe?.refused() else { return nil }
     return change(to: next)

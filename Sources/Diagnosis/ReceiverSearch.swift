@@ -47,12 +47,12 @@ package struct FoundSource: Equatable, Sendable {
   /// The serial ports of this machine.
   static var ports: [String] { ports(in: "/dev", kernel: SystemFile.lines("/proc/tty/driver/serial")) }
 
-  /// Besides those of ttyS that exist in fact.
+  /// The classes of serial ports. Ports of class ttyS are added only if they exist in hardware.
   private static let classes = ["ttyUSB", "ttyACM", "ttyAMA", "ttymxc", "gnss"]
 
-  /// The serial ports, each by its name that does not change when others are plugged in, if it has one.
+  /// The serial ports, each under a name that does not change when other devices are plugged in, if it has one.
   ///
-  /// - Parameter kernel: the lines of /proc/tty/driver/serial: a PC has device files for more ports than it has.
+  /// - Parameter kernel: the lines of /proc/tty/driver/serial: a PC has device files for more ports than there are.
   static func ports(in directory: String, kernel: [String]) -> [String] {
     let builtIn = kernel.compactMap { line -> String? in
       guard line.contains(text: "uart:"), !line.contains(text: "uart:unknown") else { return nil }
@@ -127,7 +127,7 @@ package struct FoundSource: Equatable, Sendable {
 
   // MARK: - Other programs
 
-  /// By the check of `doctor`; nothing if the other program does not run, or has no modem.
+  /// The result of the check of `doctor`; empty if the other program does not run, or has no modem.
   private func other(_ kind: FoundSource.Kind) -> [FoundSource] {
     let check: any Check =
       kind == .gpsd

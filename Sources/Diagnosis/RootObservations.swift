@@ -24,7 +24,7 @@ package struct RootObservations: Codable, Equatable, Sendable {
   /// The files of credentials that every user can read.
   package var exposed: [String]
 
-  /// Collects it.
+  /// Collects the observations.
   ///
   /// - Parameter status: of the service.
   package init(_ status: ServiceStatus) {
@@ -33,7 +33,8 @@ package struct RootObservations: Codable, Equatable, Sendable {
     exposed = ServiceCredentials.exposed(status)
   }
 
-  /// The one passed to this process on standard input, which can be read once; nil if there is none.
+  /// The observations that were passed to this process on standard input, which can be read once; nil if there are
+  /// none.
   package static var fromStandardInput: RootObservations? {
     guard ServiceImpersonation.isActive, let input = try? Descriptor.duplicate(of: STDIN_FILENO) else { return nil }
     return read(from: input)

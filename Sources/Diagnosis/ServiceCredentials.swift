@@ -93,7 +93,7 @@ package enum ServiceCredentials {
   /// How to run a command with the credentials that the settings name.
   ///
   /// - Parameters:
-  ///   - command: the command to run again, as in `fleet-locationctl token`.
+  ///   - command: the command to run again, such as `fleet-locationctl token`.
   ///   - user: the user of the service.
   package static func advice(_ settings: Settings, command: String, user: String, current: UserAccount) -> String {
     let names = names(in: settings)

@@ -5,7 +5,7 @@ import MessageBus
 /// Explains how the last run of the service ended: exit statuses of the daemon, and those of systemd.exec(5) for a
 /// service that systemd could not start.
 struct ServiceEnd: Equatable {
-  /// As in `exit status 78 (the settings, or a file that they name, are at fault)`.
+  /// Such as `exit status 78 (the settings, or a file that they name, are at fault)`.
   let cause: String
   /// What to do.
   let advice: String

@@ -16,7 +16,7 @@ package enum ServiceFindings {
   /// What the daemon answered.
   package enum Daemon: Equatable, Sendable {
     case status(StatusReport)
-    /// No response: why, and what to do. `socket`: nothing listens at this control socket; nil: something does.
+    /// No response: why, and what to do. `socket` is the control socket if nothing listens at it, otherwise nil.
     case none(String, advice: String, socket: String? = nil)
   }
 
@@ -25,7 +25,7 @@ package enum ServiceFindings {
   ///   - outdated: the names of the credentials that have changed since the service was started.
   ///   - exposed: the files of credentials that every user can read.
   ///   - faults: of the files of credentials.
-  ///   - vehicle: the vehicle's ID in the settings file; nil when they cannot be read.
+  ///   - vehicle: the vehicle's ID in the settings file; nil when that cannot be read.
   ///   - heartbeat: of the settings file, for a daemon that does not report its own.
   package static func findings(
     unit: Result<ServiceStatus, MessageBusError>?, outdated: [String] = [], exposed: [String] = [],
@@ -37,11 +37,11 @@ package enum ServiceFindings {
     switch (unit, daemon) {
     case (.success(let status), .none(_, _, let socket)):
       findings += self.findings(status, outdated, exposed, faults)
-      // A daemon that does not answer is then only a consequence.
+      // After a failure of the unit, a daemon that does not answer is only a consequence.
       if findings.contains(where: { $0.severity == .fail }) { return findings }
       if let socket { daemon = .none(unreachable(status.unit, socket), advice: unreachableAdvice(status.unit)) }
     case (.success(var status), .status):
-      // The daemon says itself what it waits for.
+      // The daemon itself reports what it waits for.
       if status.text.hasPrefix(MissingSettings.prefix) { status.text = "" }
       findings += self.findings(status, outdated, exposed, faults).map(\.downgradedToWarning)
     case (.failure(let error), _):
@@ -248,7 +248,7 @@ package enum ServiceFindings {
     return findings + delivery(report, heartbeat)
   }
 
-  /// What a restart would not restore.
+  /// Findings about the driver's commands, which a restart does not undo.
   private static func driver(_ report: StatusReport) -> [Finding] {
     var findings: [Finding] = []
     if let trouble = report.pauseTrouble {
@@ -281,7 +281,7 @@ package enum ServiceFindings {
     )
     if report.isPaused, report.state?.level != "bad" {
       let since = report.pausedSince.map { " since \($0)" } ?? ""
-      // With a source in use it is why that is not read.
+      // If a source is in use, `sourceTrouble` says why the source is not read.
       let unread = report.source == nil ? "" : report.sourceTrouble.map { "; the receiver is \($0)" } ?? ""
       // While OFFLINE is pending there is something to do.
       return report.state?.advice == nil

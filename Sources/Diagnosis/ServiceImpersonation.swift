@@ -75,7 +75,7 @@ package enum ServiceImpersonation {
       guard withRootObservations, let view = RootObservations(status).pipe else {
         return try run(transient, status, bus)
       }
-      // Stays open until systemd has duplicated it.
+      // The pipe must stay open until systemd has duplicated it.
       defer { withExtendedLifetime(view) {} }
       transient.input = view.rawValue
       return try run(transient, status, bus)
@@ -95,7 +95,7 @@ package enum ServiceImpersonation {
     do throws(MessageBusError) {
       try bus.start(transient)
     } catch  where error.code == .silent {
-      // It may have been started nevertheless.
+      // The unit may have been started nevertheless.
       stopOnNewConnection(transient.unit)
       return unknown(error, service.unit)
     }
@@ -114,7 +114,7 @@ package enum ServiceImpersonation {
     }
   }
 
-  /// Over a new connection, because the previous one may be broken.
+  /// Stops the unit over a new connection, because the previous one may be broken.
   private static func stopOnNewConnection(_ unit: String) {
     if let bus = try? MessageBus() { bus.stop(unit) }
   }

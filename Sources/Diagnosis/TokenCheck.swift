@@ -40,7 +40,8 @@ struct TokenCheck: Check {
     }
   }
 
-  /// The warnings about credentials; what is wrong with one is the cause if the provider has rejected the request.
+  /// The warnings about credentials. If the provider has rejected the request, they are its cause, and therefore
+  /// failures.
   nonisolated static func findings(_ warnings: [String], failure: TokenFailure?) -> [Finding] {
     let rejections: [TokenFailure.Reason] = [.status(400), .status(401), .status(403)]
     let isRejected = failure.map { rejections.contains($0.reason) } ?? false
@@ -87,7 +88,7 @@ struct TokenCheck: Check {
   /// Makes one request and waits for the response.
   ///
   /// - Parameter clockError: how far this machine's clock is ahead; nil if it is not known.
-  /// - Returns: nil if there is none in time, or for wrong credentials, if the settings have none.
+  /// - Returns: nil if there is no response in time, or if wrong credentials are requested and the settings have none.
   /// - Throws: `DaemonError`, `TokenFailure` or `EventLoopError` if the request cannot be made.
   package static func response(
     _ settings: Settings, as identity: Identity, for context: AuthorizationContext, loop: EventLoop,

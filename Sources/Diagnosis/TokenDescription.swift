@@ -23,7 +23,7 @@ package struct TokenDescription {
     response.failure == nil && response.inspection?.rejection == nil
   }
 
-  /// With the last line end.
+  /// The whole output, which ends with a line end.
   package var text: String {
     var lines: [String] = []
     if let inspection = response.inspection {

@@ -16,7 +16,7 @@ extension TokenProbe.Response {
   /// Why the daemon would use no token; empty if it would use one.
   var failures: [Finding] { failure.map { [.fail(.noToken, $0)] } ?? [] }
 
-  /// From the request to the response, as in `12 ms`.
+  /// From the request to the response, such as `12 ms`.
   var time: String { "\(max(duration.nanoseconds, 0) / 1_000_000) ms" }
 
   /// A finding that the short lifetime of the token causes many requests; nil if it is long enough, or there is no

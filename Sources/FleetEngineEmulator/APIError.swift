@@ -2,7 +2,7 @@
 
 /// An error in the format of Google's servers: `google.rpc.Status` in JSON (AIP-193).
 package struct APIError: Error, Equatable, Sendable {
-  /// `google.rpc.Code`, with the HTTP status that each one maps to (google/rpc/code.proto).
+  /// `google.rpc.Code`, with the HTTP status that each code maps to (google/rpc/code.proto).
   package enum Code: String, Sendable, CaseIterable {
     case invalidArgument = "INVALID_ARGUMENT"
     case failedPrecondition = "FAILED_PRECONDITION"
@@ -35,7 +35,7 @@ package struct APIError: Error, Equatable, Sendable {
       }
     }
 
-    /// The code for an HTTP status of which nothing else is known.
+    /// The code for a response of which only the HTTP status is known.
     package init(httpStatus: Int) {
       switch httpStatus {
       case 400: self = .invalidArgument
@@ -49,7 +49,7 @@ package struct APIError: Error, Equatable, Sendable {
 
   /// The `status` of the error.
   package var code: Code
-  /// The HTTP status; it differs from `code.httpStatus` where HTTP has a more specific one: 405, 413.
+  /// The HTTP status; it differs from `code.httpStatus` where HTTP has a more specific status: 405, 413.
   package var httpStatus: Int
   /// The message for people; clients must not evaluate it.
   package var message: String

@@ -20,7 +20,7 @@ enum BrowserGuard {
     }
   }
 
-  /// - Parameter host: with or without a port. The port may be any, because an ssh tunnel may have changed it.
+  /// - Parameter host: with or without a port. Any port is accepted, because an ssh tunnel may have changed it.
   static func isLoopback(_ host: String) -> Bool {
     let parts = host.split(separator: ":", omittingEmptySubsequences: false)
     if host.hasPrefix("[") {

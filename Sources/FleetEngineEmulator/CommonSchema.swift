@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The messages that both services have, with the same fields under two names, after the public protocol buffers of
+/// The messages that both services have, with the same fields under two names, as in the public protocol buffers of
 /// `maps.fleetengine.v1` and `maps.fleetengine.delivery.v1`.
 enum CommonSchema {
   static let latLng = MessageSchema(
@@ -53,7 +53,8 @@ enum CommonSchema {
       "ARRIVED_AT_DESTINATION": 4,
     ]))
 
-  /// `RequestHeader`, `DeliveryRequestHeader`, which REST spreads over the query as `header.regionCode` and so on.
+  /// `RequestHeader`, `DeliveryRequestHeader`, whose fields are query parameters in REST: `header.regionCode` and so
+  /// on.
   static let header = MessageSchema(
     "RequestHeader",
     [

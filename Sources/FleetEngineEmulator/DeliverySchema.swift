@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// `maps.fleetengine.delivery.v1`, after its public protocol buffers.
+/// `maps.fleetengine.delivery.v1`, as in its public protocol buffers.
 enum DeliverySchema {
   private static let location = CommonSchema.location("DeliveryVehicleLocation")
 

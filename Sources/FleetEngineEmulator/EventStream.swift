@@ -6,16 +6,16 @@ import Glibc
 @safe final class EventStream {
   /// Keeps proxies from closing a silent connection; the client ignores it.
   static let comment = Array(": \n\n".utf8)
-  /// Maximum bytes that may be pending after the opening state. A client that leaves more unread is disconnected.
+  /// Maximum bytes that may be pending after the initial state. A client that leaves more unread is disconnected.
   private static let maximumBacklog = 1_000_000
   /// Size of the socket's send buffer in bytes. The kernel doubles it; its default would grow to megabytes.
   private static let socketBuffer: Int32 = 131_072
 
   private var connection: OpaquePointer
   private var pending: [[UInt8]]
-  /// Bytes of the first pending event that are sent.
+  /// Bytes of the first pending event that have been sent.
   private var sent = 0
-  /// Bytes pending after the opening state.
+  /// Bytes pending after the initial state.
   private var backlog = 0
   private var openingIsPending = true
   private var isOver = false
@@ -59,7 +59,7 @@ import Glibc
     }
   }
 
-  /// Breaks the connection; nothing that is pending is sent.
+  /// Closes the connection; pending events are not sent.
   func end() {
     isOver = true
     pending = []
@@ -72,7 +72,7 @@ import Glibc
     unsafe MHD_resume_connection(connection)
   }
 
-  /// - Returns: the number of bytes written; with none the connection is suspended.
+  /// - Returns: the number of bytes written; if it is 0, the connection is suspended.
   @unsafe private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     // -2 is MHD_CONTENT_READER_END_WITH_ERROR.
     if isOver { return -2 }

@@ -2,7 +2,7 @@
 
 /// A request as it was received.
 package struct Request: Sendable {
-  /// As in `PATCH`.
+  /// Such as `PATCH`.
   package var method: String
   /// Percent-encoded, without the query.
   package var path: String
@@ -39,7 +39,7 @@ package struct Request: Sendable {
   /// Whether the body is compressed, or encoded otherwise.
   var isEncoded: Bool { header("content-encoding").map { $0.lowercased() != "identity" } ?? false }
 
-  /// The request with its body as the client had it.
+  /// The request with its body decompressed.
   ///
   /// - Throws: `APIError`, INVALID_ARGUMENT: for an unknown coding (with 415) or a damaged body, and with 413 if the
   ///   text is longer than `limit` bytes.
@@ -56,7 +56,7 @@ package struct Request: Sendable {
 
   /// The segments of the path, decoded.
   ///
-  /// - Throws: `APIError`, INVALID_ARGUMENT, for a broken percent sign.
+  /// - Throws: `APIError`, INVALID_ARGUMENT, for invalid percent-encoding.
   func segments() throws(APIError) -> [String] {
     var segments: [String] = []
     for part in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
@@ -67,7 +67,7 @@ package struct Request: Sendable {
 
   /// The parameters of the query, decoded, in their order.
   ///
-  /// - Throws: `APIError`, INVALID_ARGUMENT, for a broken percent sign.
+  /// - Throws: `APIError`, INVALID_ARGUMENT, for invalid percent-encoding.
   func parameters() throws(APIError) -> [(name: String, value: String)] {
     var parameters: [(name: String, value: String)] = []
     for part in query.split(separator: "&") {
@@ -101,7 +101,7 @@ package struct Reply: Sendable {
   /// What follows the headers.
   package enum Content: Equatable, Sendable {
     case bytes([UInt8])
-    /// The length is promised, half of it comes.
+    /// The full length is declared, but only half of the body is sent.
     case truncated([UInt8])
     /// A body that begins like JSON, of this many bytes.
     case endless(UInt64)
@@ -109,13 +109,13 @@ package struct Reply: Sendable {
     case events([UInt8])
   }
 
-  /// Of HTTP, as in 200.
+  /// The HTTP status, such as 200.
   package var status: Int
   /// In the order in which they are sent, without Content-Length.
   package var headers: [(name: String, value: String)]
   /// The body, or what is wrong with it.
   package var content: Content
-  /// When set, no response goes out.
+  /// When set, no response is sent.
   package var silence: Fault.Silence?
   /// Milliseconds to wait before the response.
   package var delay: Int64 = 0

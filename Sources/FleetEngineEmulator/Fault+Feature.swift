@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Fault {
-  /// What an update can have that a server, or a gateway in front of it, may not accept.
+  /// A feature of an update that a server, or a gateway in front of it, may not accept.
   package enum Feature: String, Sendable, CaseIterable {
     /// Its body is compressed.
     case compressed
@@ -13,8 +13,8 @@ extension Fault {
     case prettyPrint = "pretty-print"
 
     /// - Parameters:
-    ///   - request: with its body as the client had it.
-    ///   - received: with its body as it was sent.
+    ///   - request: with its body decompressed.
+    ///   - received: with its body as it was received.
     static func all(of request: Request, _ received: Request) -> Set<Feature> {
       var features: Set<Feature> = []
       if received.isEncoded { features.insert(.compressed) }

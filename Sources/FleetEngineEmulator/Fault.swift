@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A fault that a test or a demo has requested at `/debug/faults`, or a button of the live map.
+/// A fault that was requested by a test or a demo at `/debug/faults`, or by a button of the live map.
 package struct Fault: Equatable, Sendable {
   /// The requests that it applies to.
   package enum Target: String, Sendable, CaseIterable {
@@ -46,7 +46,7 @@ package struct Fault: Equatable, Sendable {
   package var times: Int?
   /// Steady milliseconds when it ends; nil when it ends by count.
   package var end: Int64?
-  /// What a request must have; nil: it applies to all.
+  /// The feature that a request must have; nil if the fault applies to all requests.
   package var feature: Feature?
   /// HTTP status of the response, 200 to 599; nil for the usual one.
   package var status: Int?

@@ -7,11 +7,11 @@ package struct FaultPlan: Sendable {
 
   package init() {}
 
-  /// Steady milliseconds when one of them ends by time.
+  /// Steady milliseconds when the next fault ends; nil if none ends by time.
   var nextEnd: Int64? { faults.compactMap(\.end).min() }
 
-  /// Adds a fault. One of a map's command comes first, and replaces an earlier one of the same command and vehicle;
-  /// other faults come last.
+  /// Adds a fault. A fault of a map command is inserted first, and replaces an earlier fault of the same command and
+  /// vehicle; other faults are appended.
   package mutating func add(_ fault: Fault) {
     lastID += 1
     var fault = fault
@@ -40,7 +40,7 @@ package struct FaultPlan: Sendable {
 
   /// The fault for a request, counted as used.
   ///
-  /// - Parameter features: what the request has.
+  /// - Parameter features: the features of the request.
   package mutating func take(
     _ target: Fault.Target, vehicle: String, features: Set<Fault.Feature> = [], at now: ServerTime
   ) -> Fault? {

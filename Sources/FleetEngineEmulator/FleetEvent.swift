@@ -48,7 +48,8 @@ package struct FleetEvent: Sendable {
 
   /// When it happened.
   package var at: ServerTime
-  /// `VehicleService.key` of the vehicle, or its ID for an event of both services; empty if it concerns none or all.
+  /// `VehicleService.key` of the vehicle, or its ID for an event of both services; empty if the event concerns no
+  /// vehicle or all of them.
   package var vehicle: String
   package var kind: Kind
   /// The vehicle's counters, including this event.

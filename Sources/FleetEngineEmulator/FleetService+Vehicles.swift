@@ -6,7 +6,7 @@ extension FleetService {
     _ received: Request, _ service: VehicleService, provider: String, vehicle: String, at now: ServerTime
   ) -> Reply {
     let key = service.key(vehicle)
-    // For the record also if the answer is a fault.
+    // Decoded for the record, even if the response is a fault.
     let decoding = Result { () throws(APIError) in try received.decoded(limit: HTTPServer.maximumBody) }
     let request = (try? decoding.get()) ?? received
     let fault = applyFault(.update, vehicle: vehicle, features: Fault.Feature.all(of: request, received), at: now)

@@ -80,7 +80,8 @@ package final class FleetService {
   /// Publishes an event to the observer and the log.
   ///
   /// - Parameters:
-  ///   - vehicle: its `VehicleService.key`, or the ID where services do not matter; empty when it concerns none or all.
+  ///   - vehicle: its `VehicleService.key`, or the ID where services do not matter; empty when the event concerns no
+  ///     vehicle or all of them.
   ///   - text: for the terminal; empty for no line.
   func publish(_ kind: FleetEvent.Kind, _ vehicle: String, _ text: String, at now: ServerTime) {
     let event = FleetEvent(

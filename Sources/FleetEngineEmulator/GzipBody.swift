@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CZlib
 
-/// A body in the format gzip (RFC 1952).
+/// A body in gzip format (RFC 1952).
 enum GzipBody {
   /// Decompresses it.
   ///
@@ -10,7 +10,7 @@ enum GzipBody {
   ///   text is too long.
   static func decoded(_ body: [UInt8], limit: Int) throws(APIError) -> [UInt8] {
     var stream = unsafe z_stream()
-    // 15 bits of window, and 16 for a header of gzip and no other.
+    // A window of 15 bits; adding 16 accepts only a gzip header.
     guard unsafe fleet_inflate_init(&stream, 15 + 16) == Z_OK else {
       throw APIError(.internal, "There is no memory to decompress the body.", reason: "NO_MEMORY")
     }

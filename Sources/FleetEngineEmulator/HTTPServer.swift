@@ -45,9 +45,9 @@ import Glibc
   ///   - port: 0 selects a free port.
   ///   - isPublic: whether other machines may be able to reach the address.
   ///   - clock: the clock for delays.
-  ///   - attend: is called in `run`'s thread after each round of requests, and when its deadline comes, with whether
+  ///   - attend: called in `run`'s thread after each round of requests and at its deadline. Its argument is whether
   ///     there is an event stream.
-  ///   - answer: is called in `run`'s thread, once a request.
+  ///   - answer: called in `run`'s thread, once for each request.
   /// - Throws: `EmulatorError` if the address or the port is not available.
   package init(
     address: String, port: UInt16, isPublic: Bool = false, clock: @escaping () -> ServerTime,
@@ -93,14 +93,15 @@ import Glibc
   }
 
   deinit {
-    // A suspended connection must be running when the daemon stops.
+    // Suspended connections must be resumed before libmicrohttpd's daemon is stopped.
     for exchange in held { exchange.resume() }
     for stream in streams { stream.end() }
     unsafe MHD_run(daemon)
     unsafe MHD_stop_daemon(daemon)
   }
 
-  /// Raises the limit of descriptors, which is 1024 in most shells, to the hard limit, at most `maximumDescriptors`.
+  /// Raises the limit of descriptors, which is 1024 in most shells, to the hard limit, but at most to
+  /// `maximumDescriptors`.
   ///
   /// - Returns: the number of connections that it allows; libmicrohttpd's default is 1020.
   private static func connections() -> UInt32 {

@@ -58,7 +58,7 @@ package indirect enum JSON: Equatable, Sendable {
     return nil
   }
 
-  /// The number, if it is one and finite.
+  /// The value of a finite number; nil for everything else.
   package var double: Double? {
     guard case .number(let text) = self, let value = Double(text), value.isFinite else { return nil }
     return value

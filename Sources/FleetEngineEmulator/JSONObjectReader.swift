@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the members of a JSON object by name, and then reports members that were not read as unknown.
+/// Reads the members of a JSON object by name, and then reports all other members as unknown.
 struct JSONObjectReader {
   private let json: JSON
   /// What the object is, with its article, for messages: `a fault`.

@@ -14,7 +14,7 @@ package struct LineFile: ~Copyable {
     self.isOwned = isOwned
   }
 
-  /// Opens the file for appending, or creates it, readable only for its owner.
+  /// Opens the file for appending, or creates it, readable only by its owner.
   ///
   /// - Throws: `EmulatorError` with the file's name.
   package init(path: String, truncating: Bool = false) throws(EmulatorError) {

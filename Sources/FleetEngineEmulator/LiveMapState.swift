@@ -15,7 +15,7 @@ package struct LiveMapState: Sendable {
   private static let maxStory = 500
   /// Maximum number of vehicles; when it is exceeded, the one that has been silent longest is removed.
   private static let maxVehicles = 5000
-  /// Maximum positions of all tracks together, and of the state with which a page begins.
+  /// Maximum positions of all tracks together, and of the initial state of a page.
   private static let maxPositions = 1_000_000
   private static let openingPositions = 20_000
 
@@ -50,7 +50,7 @@ package struct LiveMapState: Sendable {
     return messages
   }
 
-  /// The state with which a page begins.
+  /// The initial state of a page.
   package func state(at now: ServerTime) -> Message {
     let share = max(Self.openingPositions / max(1, vehicles.count), 10)
     let totals = vehicles.values.map(\.statistics)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The command of a button of the live map: simulates a fault of the network, the server or the backend, or ends all.
+/// The command of a button of the live map: simulates a fault of the network, the server or the backend, or ends all
+/// faults.
 package struct MapCommand: Equatable, Sendable {
   /// The command's name in JSON (`act`).
   package enum Name: String, Sendable, CaseIterable {
@@ -29,7 +30,7 @@ package struct MapCommand: Equatable, Sendable {
     }
   }
 
-  /// Which command.
+  /// The command.
   package var name: Name
   /// Seconds; nil for a command without duration.
   package var duration: Int64?

@@ -35,9 +35,9 @@ struct MappedVehicle: Sendable {
   /// By the time of the position.
   private var track: [Mark] = []
   private var position: Mark?
-  /// Milliseconds from the fix to the server, of the last live positions.
+  /// Delays of the last live positions from the fix to the server, in milliseconds.
   private var delays: [Int64] = []
-  /// Steady milliseconds, of the last minute.
+  /// The times of the accepted updates of the last minute, in steady milliseconds.
   private var recent: [Int64] = []
   private var refusals: [String: Int] = [:]
   private var lastRefusal: (refusal: FleetEvent.Refusal, at: Int64)?
@@ -48,8 +48,8 @@ struct MappedVehicle: Sendable {
     self.id = id
   }
 
-  /// - Parameter limit: positions that the track may have, within 100 to `maxPositions`.
-  /// - Returns: the position as it is now, and which ones of the past are new.
+  /// - Parameter limit: maximum number of positions of the track; values outside 100 to `maxPositions` are clamped.
+  /// - Returns: the live position as it is stored, and the past positions that are new.
   mutating func accept(
     _ live: ReportedPosition?, past: [ReportedPosition], keeping limit: Int, at now: ServerTime
   ) -> (live: Mark?, past: [Mark]) {
@@ -75,7 +75,7 @@ struct MappedVehicle: Sendable {
     }
   }
 
-  /// - Returns: false when the track has a position of that time: it was sent twice.
+  /// - Returns: false when the track already has a position of that time: it was sent twice.
   @discardableResult
   private mutating func add(_ mark: Mark) -> Bool {
     // The position is nearly always the newest.

@@ -106,7 +106,7 @@ enum MessageValidator {
     return name
   }
 
-  /// `3s`, `-0.5s`: seconds, up to nine digits of a fraction, at most 10,000 years.
+  /// `3s`, `-0.5s`: seconds, with up to nine fractional digits, at most 10,000 years.
   static func isDuration(_ text: String) -> Bool {
     guard text.hasSuffix("s") else { return false }
     let number = text.dropLast().drop { $0 == "-" }

@@ -2,8 +2,8 @@
 
 /// Messages for the pages of the live map, with a limited number of bytes per second for each page.
 ///
-/// Within the rate each message is due at once. Above it messages are queued: those of one vehicle are merged into its
-/// newest state, and the vehicle that has been pending longest is next.
+/// Within the rate, each message is due at once. Above it, messages are queued: those of one vehicle are merged into
+/// its newest state, and the vehicle that has been pending longest is next.
 package struct PageFeed: Sendable {
   /// Default rate in bytes per second.
   package static let defaultRate = 100_000
@@ -50,8 +50,8 @@ package struct PageFeed: Sendable {
     }
   }
 
-  /// A new page has been opened. It has the newest figures, which the other pages may not have, so all figures are sent
-  /// again.
+  /// Must be called when a new page is opened. It has the newest figures, which the other pages may not have, so all
+  /// figures are sent again.
   package mutating func pageBegins() {
     known = [:]
   }

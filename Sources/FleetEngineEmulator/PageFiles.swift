@@ -29,14 +29,14 @@ package struct PageFiles {
     "images/marker-icon.png": ["images/marker-icon.png"], "images/marker-icon-2x.png": ["images/marker-icon-2x.png"],
     "images/marker-shadow.png": ["images/marker-shadow.png"],
   ]
-  /// Maximum size of a file in bytes; Leaflet's largest file has half a million.
+  /// Maximum size of a file in bytes; Leaflet's largest file has half a megabyte.
   private static let maximumSize = 4_000_000
 
   private let folder: String?
   private let leafletFolder: String
 
   /// - Parameters:
-  ///   - folder: if given, the page's own files are read from there at each request, for changing them.
+  ///   - folder: if given, the page's own files are read from there at each request, so that they can be edited.
   ///   - leaflet: the folder of Leaflet's files.
   package init(folder: String? = nil, leaflet: String = "/usr/share/javascript/leaflet") {
     self.folder = folder

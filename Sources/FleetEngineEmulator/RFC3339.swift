@@ -2,9 +2,9 @@
 
 /// `google.protobuf.Timestamp` in JSON.
 package enum RFC3339 {
-  /// Reads `2026-11-21T09:00:00.25Z`, with `Z` or an offset, up to nine digits of a second, years 1 to 9999.
+  /// Reads `2026-11-21T09:00:00.25Z`, with `Z` or an offset, up to nine fractional digits, years 1 to 9999.
   ///
-  /// - Returns: milliseconds since 1970, rounded down; nil if the text has no valid time.
+  /// - Returns: milliseconds since 1970, rounded down; nil if the text is not a valid time.
   package static func milliseconds(_ text: String) -> Int64? {
     var rest = Array(text.utf8)[...]
     func number(_ digits: Int) -> Int64? {

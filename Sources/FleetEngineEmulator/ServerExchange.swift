@@ -14,12 +14,12 @@ import Glibc
   /// Steady milliseconds when a suspended response is due; nil if it is never sent.
   var deadline: Int64?
 
-  /// - Parameter target: of the request line, as it came.
+  /// - Parameter target: of the request line, as received.
   init(target: String) {
     request = Request("", target)
   }
 
-  /// The headers are whole.
+  /// Called when the headers are complete.
   @unsafe func begin(_ connection: OpaquePointer, method: String) {
     unsafe self.connection = connection
     hasBegun = true
@@ -57,7 +57,7 @@ import Glibc
   /// Sends the response, or resets the connection.
   func finish(_ reply: Reply) -> MHD_Result {
     guard reply.silence == nil else {
-      // With no lingering, closing sends RST.
+      // With a linger time of 0, closing sends RST.
       var linger = linger(l_onoff: 1, l_linger: 0)
       unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
       return .NO
@@ -110,7 +110,7 @@ private final class ContentSource {
     self.filler = filler
   }
 
-  /// - Returns: the number of bytes written; nil if there are no more.
+  /// - Returns: the number of bytes written; nil at the end of the body.
   func read(at position: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     if position < UInt64(bytes.count) {
       let rest = bytes[Int(position)...].prefix(buffer.count)

@@ -4,7 +4,7 @@
 package struct ServerTime: Equatable, Sendable {
   /// Milliseconds since 1970, UTC, including the clock offset.
   package var wall: Int64
-  /// Milliseconds of steady time since some start.
+  /// Milliseconds of a monotonic clock, from an arbitrary start.
   package var steady: Int64
 
   package init(wall: Int64, steady: Int64) {

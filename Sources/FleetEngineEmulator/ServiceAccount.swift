@@ -13,7 +13,8 @@ package struct ServiceAccount {
 
   /// Reads the file.
   ///
-  /// - Throws: `EmulatorError` that names the file and what is wrong with it; also if other users have access to it.
+  /// - Throws: `EmulatorError` that names the file and what is wrong with it, for example that other users have access
+  ///   to it.
   package init(file path: String) throws(EmulatorError) {
     try self.init(try Self.content(of: path), file: path)
   }
@@ -54,7 +55,7 @@ package struct ServiceAccount {
   private static let expectation = "expected the JSON key of a service account, as the Google Cloud console exports it"
 
   private static func content(of path: String) throws(EmulatorError) -> [UInt8] {
-    // O_NONBLOCK: a FIFO must not hold it up.
+    // O_NONBLOCK: opening a FIFO must not block.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw EmulatorError(.account, "\(path): cannot be read: \(unsafe String(cString: strerror(errno)))")

@@ -22,7 +22,7 @@ import COpenSSL
     identifier = String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16)
   }
 
-  /// A private key in PEM, as in `-----BEGIN PRIVATE KEY-----` (PKCS#8), without a passphrase.
+  /// A private key in PEM, such as `-----BEGIN PRIVATE KEY-----` (PKCS#8), without a passphrase.
   ///
   /// - Throws: `EmulatorError`, which never contains parts of the key.
   package init(pem: String, identifier: String) throws(EmulatorError) {
@@ -73,7 +73,7 @@ import COpenSSL
     return Array(signature.prefix(length))
   }
 
-  /// Whether this key has made the signature of exactly these bytes.
+  /// Whether the signature was made with this key for exactly these bytes.
   package func isSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
     let context = unsafe EVP_MD_CTX_new()
     defer { unsafe EVP_MD_CTX_free(context) }

@@ -25,7 +25,7 @@ package struct StopSignals: ~Copyable {
       }
     }
     _ = signal(SIGPIPE, SIG_IGN)
-    // The signal mask is inherited, and the parent may have blocked them.
+    // The signal mask is inherited, and the parent may have blocked both signals.
     var both = sigset_t()
     unsafe sigemptyset(&both)
     unsafe sigaddset(&both, SIGINT)

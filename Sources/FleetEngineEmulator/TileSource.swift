@@ -2,7 +2,7 @@
 
 /// The background tiles of the live map: the only thing that the page loads from another server.
 package struct TileSource: Equatable, Sendable {
-  /// With `{z}`, `{x}` and `{y}` in it.
+  /// The template of the tiles' URLs, which contains `{z}`, `{x}` and `{y}`.
   package let url: String
   /// The copyright notice, as plain text.
   package let attribution: String

@@ -12,7 +12,7 @@ package struct TokenIssuer {
     case algorithmNone = "alg-none"
     case badSignature = "bad-signature"
     case wrongAudience = "wrong-audience"
-    /// Valid for two hours; one is allowed.
+    /// Valid for two hours; at most one hour is allowed.
     case longLifetime = "long-life"
     case notYetValid = "not-yet-valid"
     case garbage

@@ -7,7 +7,7 @@ package struct TokenVerifier {
   /// Maximum lifetime of a token in seconds.
   private static let maximumLifetime: Int64 = 3600
 
-  /// Why a token is rejected that is still valid by its times.
+  /// Why a token is rejected although its times are valid.
   package enum RevocationReason: Sendable {
     case revoked
     case expired
@@ -26,7 +26,7 @@ package struct TokenVerifier {
     signers = [(key, TokenIssuer.account)] + [account].compactMap { $0 }.map { ($0.key, $0.email) }
   }
 
-  /// Rejects from now on the tokens that were issued until now.
+  /// Rejects, from now on, the tokens that have been issued so far.
   ///
   /// - Parameters:
   ///   - serial: the serial number of the last of the emulator's own tokens that is rejected. Tokens of the service

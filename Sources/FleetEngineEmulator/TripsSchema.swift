@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// `maps.fleetengine.v1`, on-demand trips, after its public protocol buffers.
+/// `maps.fleetengine.v1`, on-demand trips, as in its public protocol buffers.
 enum TripsSchema {
   private static let location = CommonSchema.location("VehicleLocation")
 

@@ -5,7 +5,7 @@ package struct UpdateMask: Equatable, Sendable {
   /// At least one; each one names a field of the vehicle.
   package let paths: [String]
 
-  /// - Throws: `APIError`, INVALID_ARGUMENT: empty, a path that is no field or that only the server sets, or
+  /// - Throws: `APIError`, INVALID_ARGUMENT: empty, a path that is not a field or that only the server sets, or
   ///   snake_case, which the canonical JSON of a mask does not allow.
   init(_ text: String, of schema: MessageSchema) throws(APIError) {
     guard !text.isEmpty else {
@@ -68,7 +68,7 @@ package struct UpdateMask: Equatable, Sendable {
 
 /// `X-Goog-FieldMask` or `$fields`: which fields of the response are wanted.
 enum ResponseMask {
-  /// - Throws: `APIError`, INVALID_ARGUMENT, when a path is no field of the response.
+  /// - Throws: `APIError`, INVALID_ARGUMENT, when a path is not a field of the response.
   static func trim(_ response: JSON, to mask: String, of schema: MessageSchema) throws(APIError) -> JSON {
     var result = JSON.object([])
     for path in mask.split(separator: ",", omittingEmptySubsequences: false) {

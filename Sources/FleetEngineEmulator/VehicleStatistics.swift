@@ -47,11 +47,11 @@ package struct VehicleStatistics: Sendable {
   package private(set) var lastUpdate: ServerTime?
   /// The shortest time between two accepted updates, milliseconds.
   package private(set) var minimumGap: Int64?
-  /// The longest, milliseconds.
+  /// The longest time between two accepted updates, milliseconds.
   package private(set) var maximumGap: Int64?
   /// Time of the last live position, milliseconds since 1970.
   package private(set) var lastFix: Int64?
-  /// `ONLINE` or `OFFLINE`, for on-demand trips; nil until an update has had one.
+  /// `ONLINE` or `OFFLINE`, for on-demand trips; nil until an update has contained a state.
   package private(set) var state: String?
 
   package init() {}
@@ -153,7 +153,7 @@ package struct VehicleStatistics: Sendable {
 /// The parts of a `DeliveryVehicleLocation` or `VehicleLocation` that say where and when, whichever of its fields the
 /// sender chose.
 struct ReportedLocation {
-  /// As it was written.
+  /// Degrees, not rounded.
   let coordinate: (latitude: Double, longitude: Double)?
   /// Milliseconds since 1970.
   let time: Int64?
@@ -168,7 +168,7 @@ struct ReportedLocation {
       ("flpLocation", "flpUpdateTime", "flpLatlngAccuracyMeters"),
     ]
     let used = fields.first { location[$0.0] != nil }
-    // protobuf leaves a zero out.
+    // protobuf omits a value of zero.
     coordinate = used.flatMap { location[$0.0] }.map {
       ($0["latitude"]?.double ?? 0, $0["longitude"]?.double ?? 0)
     }

@@ -80,7 +80,7 @@ package struct FixLineWriter {
   }
 
   private mutating func member(_ name: String, _ value: Double?, decimals: Int) {
-    // Values that are not finite, or too large for the format, are no measurements.
+    // Values that are not finite, or too large for the format, are not measurements.
     guard let value, abs(value) < 1e9 else { return }
     text(name)
     number(value, decimals: decimals)

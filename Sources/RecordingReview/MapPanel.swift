@@ -78,7 +78,7 @@ struct MapPanel {
     var occupied: [(Double, Double)] = []
     for (index, episode) in episodes.enumerated() {
       let point = project(fixes[episode.lowerBound]).point
-      // Toward the centre of the frame, so that none is clipped, and further away the more there are at one point.
+      // Toward the centre of the frame, so that no number is clipped; several at one point are further away from it.
       let step = (point.0 > left + width / 2 ? -20.0 : 20.0, point.1 > top + height / 2 ? -14.0 : 14.0)
       var badge = point
       repeat {
@@ -110,8 +110,8 @@ struct MapPanel {
     picture.dots(indexes.map { project(fixes[$0]).point }, color: MapPanel.acceptedColor, width: size)
   }
 
-  /// The times of the first and last fix, of the first rejected one, and of the first accepted one after the last
-  /// rejected.
+  /// Draws the times of the first and last fix, of the first rejected fix, and of the first accepted fix after the last
+  /// rejected one.
   private func drawTimes(into picture: inout SVGPicture) {
     guard let firstRejected = range.first(where: { !fixes[$0].isAccepted }),
       let lastRejected = range.last(where: { !fixes[$0].isAccepted })
@@ -159,7 +159,7 @@ struct MapPanel {
 }
 
 extension Timestamp {
-  /// As in `08:30:00`.
+  /// Such as `08:30:00`.
   var timeOfDay: String { String(rfc3339.dropFirst(11).prefix(8)) }
 }
 

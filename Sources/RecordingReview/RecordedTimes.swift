@@ -5,19 +5,19 @@ import Timekeeping
 /// The time of each fix of a recording, and its assumed arrival, derived from the recorded times alone.
 ///
 /// A time of day gets its date from the dated fixes around it, or an assumed day if the recording has no date. Fixes
-/// are assumed to have arrived at their own times; a single wrong timestamp does not affect the others: it is detected
-/// by the following ones.
+/// are assumed to have arrived at their own times; a single wrong timestamp does not affect the other fixes, because
+/// the following ones reveal it.
 struct RecordedTimes {
   /// The assumed day of a recording without a date.
   static let assumedDay = Timestamp(seconds: 946_684_800)
   /// A longer step between two fixes is a pause or a wrong timestamp.
   private static let maximumStep = Duration.seconds(60)
-  /// The number of fixes after such a step that decide which one it was.
+  /// The number of fixes after such a step that decide which of the two it was.
   private static let lookahead = 5
 
-  /// One for each fix. A fix without a time has that of the previous one.
+  /// One timestamp for each fix. A fix without a time has that of the previous one.
   private(set) var stamps: [Timestamp]
-  /// One for each fix, in order; the first is at boot.
+  /// One arrival for each fix, in order; the first is at boot.
   private(set) var arrivals: [BootInstant]
   /// Whether any fix has a date.
   let isDated: Bool

@@ -63,17 +63,17 @@ extension RecordingReview {
 }
 
 extension Timestamp {
-  /// As in `2026-11-21T08:30:00Z`.
+  /// Such as `2026-11-21T08:30:00Z`.
   var toTheSecond: String { "\(rfc3339.prefix(19))Z" }
 }
 
 extension CivilDate {
-  /// As in `2026-11-21`.
+  /// Such as `2026-11-21`.
   fileprivate var text: String { String(Timestamp(self, millisecondsOfDay: 0).rfc3339.prefix(10)) }
 }
 
 extension Duration {
-  /// As in `0.2 s`, `13 s`, `4 min 10 s` or `2 h 5 min`.
+  /// Such as `0.2 s`, `13 s`, `4 min 10 s` or `2 h 5 min`.
   var text: String {
     if self < .seconds(10), nanoseconds % 1_000_000_000 != 0 { return "\(Decimals.text(inSeconds, 1)) s" }
     let seconds = wholeSeconds

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's duty, and a position at once: driver online|offline|send [SOCKET]
+// Sets the driver's duty, or sends a position at once: driver online|offline|send [SOCKET]
 // Build: cc -Wall -Wextra -Werror -O2 -o driver driver.c. docs/driver-app.md explains it.
 // Exit status: 0 done, 1 refused, 64 wrong arguments, 69 no daemon answers.
 #include <errno.h>
@@ -16,13 +16,13 @@ static const struct { const char *word, *call; } calls[] = {
   {"send", "{\"method\":\"io.fleet-locationd.Control.SendNow\"}"},
 };
 
-// Sends the call and its NUL, and reads until that of the reply. False: errno says why.
+// Sends the call and its NUL, and reads up to the NUL of the reply. Returns false on an error, which is in errno.
 static int exchange(const char *path, const char *call, char *reply, size_t size) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   const struct timeval limit = {.tv_sec = 5};
   size_t length = 0;
   int daemon = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // One that is too long is truncated, and no daemon listens there.
+  // A path that is too long is truncated, and no daemon listens there.
   strncpy(address.sun_path, path, sizeof address.sun_path - 1);
   setsockopt(daemon, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   setsockopt(daemon, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
@@ -40,7 +40,7 @@ static int exchange(const char *path, const char *call, char *reply, size_t size
   return 0;
 }
 
-// Prints the text of a key, if the reply has it. Within a text quotation marks have backslashes: this is a key.
+// Prints the text of a key, if the reply has it. Quotation marks within a text have backslashes, so a match is a key.
 static void print(const char *reply, const char *key) {
   const char *text = strstr(reply, key);
   if (!text) return;

@@ -16,7 +16,7 @@ SOCKET = sys.argv[1] if len(sys.argv) > 1 else "/run/fleet-locationd/control.soc
 
 
 def call(method, more=False, **parameters):
-    """The reply to a call; with `more` all that follow, until the daemon ends."""
+    """The reply to a call; with `more` all following replies, until the daemon ends."""
     with socket.socket(socket.AF_UNIX) as daemon:
         daemon.settimeout(5)
         daemon.connect(SOCKET)
@@ -39,18 +39,18 @@ class Screen:
         self.line = line
 
     def show(self, state=None, event=None, **_):
-        """One reply of Monitor. The state has what follows from the outcome of updates, which are ignored."""
+        """Shows one reply of Monitor. Outcomes of updates are ignored, because the state says what follows from them."""
         if state:
             duty = f"duty {state['duty']}, at Fleet Engine {state.get('vehicleState', 'not known')}. " if "duty" in state else ""
             self.say(f"[{state['level']}, {state['cause']}] {duty}{state['summary']}")
             if state["cause"] == "noToken" and state["level"] == "bad":
                 self.set_token_lost(True, "no position is sent")
         if event and event["name"] in ("tokenFailed", "tokenRefused", "tokenObtained"):
-            # After tokenFailed the token in use may be valid for some more minutes.
+            # After tokenFailed the current token may be valid for some more minutes.
             self.set_token_lost(event["name"] != "tokenObtained", event["sentence"])
 
     def set_token_lost(self, is_lost, why):
-        """Here an app lets the driver sign in again, and writes the new token into the file that the daemon reads."""
+        """Here an app would let the driver sign in again, and write the new token to the file that the daemon reads."""
         if is_lost != self.is_token_lost:
             self.say(f"{'TOKEN LOST' if is_lost else 'TOKEN BACK'}: {why}")
         self.is_token_lost = is_lost

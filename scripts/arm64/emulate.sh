@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lets this machine's kernel run arm64 programs, by qemu-user; as root, until the next boot.
+# Lets this machine's kernel run arm64 programs, with qemu-user, until the next boot. It must run as root.
 set -euo pipefail
 
 registered=/proc/sys/fs/binfmt_misc

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swift's libraries for arm64 are compiled for glibc 2.38 or later; Debian 12 has 2.36. Here is what they call and 2.36
-// does not have: strlcpy, and the functions of C that have other names since, because C23 reads binary digits too.
-// Nothing of our own calls these: our C is compiled with the headers of Debian 12.
+// Swift's libraries for arm64 are compiled for glibc 2.38 or later; Debian 12 has 2.36. This file
+// has the functions that they call and 2.36 does not have: strlcpy, and the C functions that have had other names since
+// then, because C23 reads binary digits too. Our own C code does not call them: it is compiled with the headers of
+// Debian 12.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A compiler for Debian 12 on arm64, made of Debian's packages alone, on an amd64 machine.
+# A compiler for Debian 12 on arm64, made only of Debian's packages, on an amd64 machine.
 #
 #   toolchain.sh create                 once; kept in $ARM64_CACHE (/var/cache/fleet-locationd-arm64)
 #   toolchain.sh build ARGUMENTS...     `swift build` of this source tree for arm64, into .build/arm64
@@ -8,9 +8,9 @@
 #   toolchain.sh packaging COMMAND...   a command of Debian 12, with the arm64 libraries where Debian's tools look for them
 #
 # Two roots, each entered with bubblewrap, read-only and without a network. `compiler` is the Debian release that has Swift
-# (SWIFT_SUITE, sid): its compiler for amd64, and beside it the standard library for arm64, out of the package of that
-# architecture. `target` is Debian 12 for amd64 with arm64 as second architecture: what the programs are linked with, and
-# debhelper, which finds there what they depend on.
+# (SWIFT_SUITE, sid): its compiler for amd64, and next to it the standard library for arm64, out of the package of that
+# architecture. `target` is Debian 12 for amd64 with arm64 as the second architecture: what the programs are linked with, and
+# debhelper, which finds their dependencies there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -27,12 +27,12 @@ packaging=(debhelper dpkg-dev fakeroot lintian mandoc python3 binutils-aarch64-l
 
 join() { local IFS=,; echo "$*"; }
 
-# SUITE DIRECTORY PACKAGES [OPTIONS...]: an amd64 root with arm64 as second architecture.
+# SUITE DIRECTORY PACKAGES [OPTIONS...]: an amd64 root with arm64 as the second architecture.
 bootstrap() {
   local suite=$1 directory=$2 packages=$3 site
   shift 3
   site=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -E '/debian/?$' | head -n 1) || true
-  # A mirror that stands still says "valid until" a day long gone. Signatures are checked all the same.
+  # A mirror that is no longer updated has a "valid until" date in the past. Signatures are checked nevertheless.
   mmdebstrap --quiet --variant=minbase --architectures=amd64,arm64 --include="$packages" \
     --aptopt='Acquire::Languages "none"' --aptopt='Acquire::Check-Valid-Until "false"' \
     --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/locale/*' \
@@ -52,7 +52,7 @@ create() {
   rm -rf "$cache/complete" "$cache/compiler" "$cache/target"
   mkdir -p "$cache"
 
-  # Of Swift for arm64 only the libraries are wanted, in the very version of the compiler.
+  # Only the libraries of Swift for arm64 are needed, in exactly the version of the compiler.
   bootstrap "$suite" "$cache/compiler" "$(join "${compiler[@]}")" \
     --customize-hook='chroot "$1" sh -c "cd /tmp && apt-get download -qq -o APT::Sandbox::User=root \
       swiftlang:arm64=\$(dpkg-query -W -f \"\\\${Version}\" swiftlang)" && mv "$1"/tmp/swiftlang_*_arm64.deb "$1/swift.deb"'
@@ -101,13 +101,13 @@ JSON
 JSON
 }
 
-# ROOT COMMAND...: in that root, with this source tree as /source and nothing else of the machine.
+# ROOT COMMAND...: runs the command in that root, with this source tree as /source and nothing else of the machine.
 enter() {
   local root=$cache/$1 mounts
   shift
   mounts=(--ro-bind "$root" / --dev /dev --proc /proc --tmpfs /tmp --bind "$PWD" /source --chdir /source)
   if [ "$root" = "$cache/compiler" ]; then
-    # The second is where absolute links among the libraries lead.
+    # Absolute links among the libraries lead to the second place.
     mounts+=(--ro-bind "$cache/target" /target
       --ro-bind "$cache/target/usr/lib/aarch64-linux-gnu" /usr/lib/aarch64-linux-gnu)
   fi

@@ -2,7 +2,7 @@
 
 /// The values of the `[source]` keys that every kind of source has.
 struct SourceSection {
-  /// The kind of source, as in `serial`: the `SourceSettings.type` of one of `SourceKind.all`.
+  /// The kind of source, such as `serial`: the `SourceSettings.type` of one of `SourceKind.all`.
   var type = ""
   var silenceTimeout = Duration.seconds(10)
 

@@ -4,7 +4,7 @@
 package struct GPSDSettings: Equatable, Sendable {
   /// Where gpsd listens.
   package struct Address: Equatable, Sendable {
-    /// A name, or an address in digits without brackets.
+    /// A name, or a numeric address without brackets.
     package var host: String
     /// 1 to 65535.
     package var port: Int
@@ -17,7 +17,7 @@ package struct GPSDSettings: Equatable, Sendable {
   /// The receiver to use, as gpsd names it; nil for the first that reports a fix.
   package var device: String?
 
-  /// The gpsd of this machine, unless said otherwise.
+  /// The default is the gpsd of this machine.
   package init(address: Address = Address(host: "localhost", port: 2947), device: String? = nil) {
     self.address = address
     self.device = device
@@ -51,7 +51,7 @@ extension GPSDSettings: SourceSettings {
 }
 
 extension SettingType where Value == GPSDSettings.Address {
-  /// Where gpsd listens: `host:port:device`, of which port and device may be missing. An IPv6 address is in brackets.
+  /// Where gpsd listens: `host:port:device`; port and device are optional. An IPv6 address is in brackets.
   static let gpsdAddress = SettingType(
     name: "string", allowed: "`host:port` or `host:port:device`", text: { "\"\($0.host):\($0.port)\"" }
   ) { value throws(ValueProblem) in
@@ -71,6 +71,6 @@ extension SettingType where Value == GPSDSettings.Address {
     return GPSDSettings.Address(host: host, port: port, device: device)
   }
 
-  /// The port that IANA has given to gpsd.
+  /// The port that IANA has assigned to gpsd.
   private static var defaultPort: Int { 2947 }
 }

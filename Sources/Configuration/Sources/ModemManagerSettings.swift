@@ -8,7 +8,7 @@ package struct ModemManagerSettings: Equatable, Sendable {
   /// Its IMEI; nil for any.
   package var imei: String?
 
-  /// Any modem, unless said otherwise.
+  /// The default is any modem.
   package init(device: String? = nil, imei: String? = nil) {
     self.device = device
     self.imei = imei
@@ -32,7 +32,7 @@ extension ModemManagerSettings: SourceSettings {
   ]
 
   var kind: SourceKind { .modemManager(self) }
-  /// Contains at most four digits of the IMEI, because every local user can read it.
+  /// Contains at most four digits of the IMEI, because every local user can read the name.
   var name: String {
     "ModemManager" + (device.map { ", modem \($0)" } ?? imei.map { ", modem …\($0.suffix(4))" } ?? "")
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package import ExternalInput
 
-/// NMEA 0183 over TCP connections: opened by this program, or by senders.
+/// NMEA 0183 over TCP connections: opened by the daemon, or by senders.
 package struct NMEATCPSettings: Equatable, Sendable {
   /// Where to connect; nil when senders connect.
   package var address: HostAddress?
-  /// Where senders connect; nil when this program does.
+  /// Where senders connect; nil when the daemon connects.
   package var listen: HostAddress?
   /// The permitted senders.
   package var allow: [AddressRange] = []
@@ -175,7 +175,7 @@ extension SettingType where Value == HostAddress {
     return try HostAddress(try value.line(expected: "an address in quotes, as in \(example),"), example: example)
   }
 
-  /// An address of this machine, in digits.
+  /// A numeric address of this machine.
   static let listeningAddress = SettingType(
     name: "string", allowed: "`address:port` in digits", text: { "\"\($0)\"" }
   ) { value throws(ValueProblem) in

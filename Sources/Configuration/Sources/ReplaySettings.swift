@@ -13,7 +13,7 @@ package struct ReplaySettings: Equatable, Sendable {
   package var file = ""
   /// 1 is the recording's own speed, 2 twice as fast, 0 as fast as the positions are delivered.
   package var pace = 1.0
-  /// The setting; nil if it is not set, so that its default depends on `pace`.
+  /// The setting; nil if it is not set: its default then depends on `pace`.
   var time: Time?
 
   /// Whether the recording starts now; otherwise its own times are kept.

@@ -63,7 +63,7 @@ extension SimulatedSettings: SourceSettings {
 
   var kind: SourceKind { .simulated(self) }
   var name: String { route }
-  /// Below 1, each second has an observation as well.
+  /// At a pace below 1 there is still one observation per second.
   var drivePace: Double { max(drive.pace, 1) }
 
   /// In a tunnel it has no fix, and another source is used.

@@ -12,7 +12,7 @@ package enum SourceKind: Equatable, Sendable {
   case simulated(SimulatedSettings)
   case replay(ReplaySettings)
 
-  /// Each with its defaults, in the order in which the reference lists them.
+  /// Every kind with its defaults, in the order in which the reference lists them.
   static let all: [any SourceSettings] = [
     SerialSettings(), GPSDSettings(), NMEATCPSettings(), NMEAUDPSettings(), ModemManagerSettings(), SimulatedSettings(),
     ReplaySettings(),
@@ -41,7 +41,7 @@ package enum SourceKind: Equatable, Sendable {
 protocol SourceSettings: Equatable, Sendable {
   /// The value of `type`.
   static var type: String { get }
-  /// Its keys, beside those that every source has.
+  /// Its keys, besides those that every source has.
   static var keys: [Setting<Self>] { get }
 
   var kind: SourceKind { get }

@@ -6,7 +6,7 @@
 /// addresses are not.
 enum CoordinateMask {
   private struct Number {
-    /// With its sign.
+    /// Includes the sign.
     var range: Range<Int>
     var decimals: Int
     var isMasked: Bool

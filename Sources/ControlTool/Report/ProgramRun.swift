@@ -20,8 +20,8 @@ import Timekeeping
   /// The current time.
   var now: Moment { loop.now }
 
-  /// The path at which this program is a command line tool: beside the daemon, of which it is another name when both
-  /// are one file. Nil if /proc is not mounted.
+  /// The path of this program's command line tool: in the directory of the running program, which may be the daemon,
+  /// because both can be one file with two names. Nil if /proc is not mounted.
   static var ownTool: String? {
     Environment.program.map { "\($0.prefix(through: $0.lastIndex(of: "/") ?? $0.startIndex))\(CommandLineTool.name)" }
   }

@@ -7,24 +7,24 @@ struct Redaction {
   /// What is written in place of a coordinate.
   static let coordinate = "<position>"
   private static let secret = "<redacted>"
-  /// The settings of a unit with a name and a path, which look like a name and its secret.
+  /// Directives whose value is a name and a path, which look like a name and its secret.
   private static let pathDirectives = ["LoadCredential", "LoadCredentialEncrypted"]
-  /// Those that may have a secret as their value.
+  /// Directives whose value may be a secret.
   private static let secretDirectives = ["Environment", "SetCredential", "SetCredentialEncrypted"]
 
   /// The names of provider and vehicle, which are never masked.
   let names: [String]
-  /// Whether coordinates stay.
+  /// Whether coordinates are kept.
   let keepsPositions: Bool
 
   /// Text with lines, such as an error message. What looks like a secret is masked, whole or in pieces.
   func text(_ text: String) -> String { lines(of: text) { line($0[...]) } }
 
-  /// The output of journalctl: what precedes the message of a line, as in `2026-11-21T08:30:00+0000 box daemon[120]`,
-  /// is journald's.
+  /// The output of journalctl: the part before the message of a line, such as `2026-11-21T08:30:00+0000 box
+  /// daemon[120]`, was written by journald, and is not masked.
   func journal(_ text: String) -> String {
     lines(of: text) { entry in
-      // Of the time, no colon is followed by a space.
+      // No colon of the time is followed by a space.
       let end = zip(entry.indices, entry.indices.dropFirst()).first { entry[$0] == ":" && entry[$1] == " " }
       guard let end else { return line(entry[...]) }
       return entry[...end.1] + line(entry[end.1...].dropFirst())
@@ -46,7 +46,7 @@ struct Redaction {
     }
   }
 
-  /// Text whose secrets the program that wrote it has masked.
+  /// Text in which the program that wrote it has masked all secrets.
   func positions(_ text: String) -> String { keepsPositions ? text : Redaction.withoutPositions(text) }
 
   /// A JSON document without the shape of the track, and without coordinates in its strings.

@@ -40,7 +40,7 @@ enum ReportCommand: Command {
 
     """
 
-  /// Longer than `doctor` takes as the service.
+  /// Longer than `doctor` takes when it runs as the service.
   private static let timeLimit = Duration.seconds(330)
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
@@ -93,7 +93,7 @@ enum ReportCommand: Command {
     options.value("instance").map { ["--instance", $0] } ?? ["--config", path]
   }
 
-  /// Of provider and vehicle; none if the settings cannot be read.
+  /// The names of provider and vehicle; empty if the settings cannot be read.
   private static func names(_ path: String) -> [String] {
     ServiceCredentials.adopt(for: path)
     return SettingsCheck(path: path, environment: .system).settings?.vehicle.names ?? []

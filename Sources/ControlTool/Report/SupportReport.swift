@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The contents of a report for support: what is collected, and what is left of it without secrets and coordinates.
+/// The contents of a report for support: what is collected, without secrets and coordinates.
 struct SupportReport {
-  /// What one part is made of.
+  /// A source of a part.
   enum Source: Equatable {
     /// The output of a command of this program.
     case command([String])
@@ -9,7 +9,7 @@ struct SupportReport {
     case program([String])
     case file(String)
 
-    /// As on a command line.
+    /// The source as a command line.
     var line: String {
       switch self {
       case .command(let words): ([CommandLineTool.name] + words).joined(separator: " ")
@@ -35,16 +35,16 @@ struct SupportReport {
   /// A file of the archive.
   struct Part: Equatable {
     var name: String
-    /// For the list of contents.
+    /// The title in the list of contents.
     var title: String
     var kind: Kind
     var sources: [Source]
   }
 
-  /// What came of one source.
+  /// The result of one source.
   struct Collected: Equatable {
     var output: [UInt8]
-    /// Why it failed, with the end of its standard error; nil if it did not.
+    /// Why it failed, with the beginning of its standard error; nil if it did not.
     var failure: String?
   }
 
@@ -59,7 +59,7 @@ struct SupportReport {
   static let directory = "fleet-locationd-report"
   /// The file that exists only if a daemon answers.
   static let stateFile = "status.json"
-  /// Of the journal, at most this many lines.
+  /// Maximum number of lines of the journal.
   private static let maxLines = 20_000
 
   let redaction: Redaction
@@ -77,7 +77,7 @@ struct SupportReport {
   ///
   /// - Parameters:
   ///   - unit: of the service; nil if no installed service reads the settings: then there is no journal.
-  ///   - settings: options that name the settings, as in `["--instance", "van"]`.
+  ///   - settings: options that name the settings, such as `["--instance", "van"]`.
   ///   - socket: options that name the daemon.
   static func parts(unit: String?, settings: [String], socket: [String]) -> [Part] {
     let service = unit.map { unit in
@@ -145,7 +145,7 @@ struct SupportReport {
     if !content.isEmpty { files.append(File(name: part.name, title: part.title, content: content)) }
   }
 
-  /// Adds the last file: what was run for the others.
+  /// Adds the last file: the commands that were run for the others.
   mutating func finish() {
     let lines = protocolLines.map { "\($0)\n" }.joined()
     files.append(File(name: "report.txt", title: "the commands of this report", content: Array(lines.utf8)))
@@ -154,7 +154,7 @@ struct SupportReport {
   private func redacted(_ bytes: [UInt8], _ kind: Kind) -> [UInt8] {
     let text = String(decoding: bytes, as: UTF8.self)
     return switch kind {
-    // What is no JSON is treated as text of unknown origin.
+    // Anything that is not JSON is treated as text of unknown origin.
     case .document: redaction.document(bytes) ?? Array(redaction.text(text).utf8)
     case .masked: Array(redaction.positions(text).utf8)
     case .plain: bytes

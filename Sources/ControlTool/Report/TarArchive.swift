@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An archive of regular files in the format ustar (POSIX.1-2017, pax, "ustar Interchange Format").
+/// An archive of regular files in ustar format (POSIX.1-2017, pax, "ustar Interchange Format").
 struct TarArchive {
   private static let blockSize = 512
-  /// Of the field `name`, which needs no terminator.
+  /// The size of the field `name`, which needs no terminator.
   private static let maxNameSize = 100
 
   /// Seconds since 1970, for all files.
@@ -31,12 +31,12 @@ struct TarArchive {
     }
     field(name.utf8, TarArchive.maxNameSize)
     number(0o600, 8)
-    // The owner is the user who unpacks it.
+    // After unpacking, the owner is the user who unpacked it.
     number(0, 8)
     number(0, 8)
     number(Int64(content.count), 12)
     number(time, 12)
-    // The checksum is computed as if it were spaces.
+    // The checksum is computed as if its own field contained spaces.
     let checksum = header.count
     field("        ".utf8, 8)
     field("0".utf8, 1)

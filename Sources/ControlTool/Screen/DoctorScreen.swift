@@ -3,7 +3,7 @@ import Diagnosis
 
 /// Lays out the report of `doctor`.
 struct DoctorScreen {
-  /// Of the terminal; nil for a file or pipe: lines are not wrapped.
+  /// The width of the terminal; nil for a file or pipe: lines are not wrapped.
   let width: Int?
   let capabilities: TerminalCapabilities
 

@@ -22,7 +22,7 @@ struct StatusRows {
   var daemon: String
   /// Rows that belong together.
   var groups: [[Row]]
-  /// Newest first: its age and its sentence.
+  /// The newest events first, each with its age and its sentence.
   var events: [(age: String, text: StyledText)]
   var sketch: TrackSketch?
   /// Updates in the last few minutes, for a row of bars.
@@ -74,13 +74,13 @@ struct StatusRows {
     return StyledText(state.label, style)
   }
 
-  /// The problem that the row of the state names, which the other rows do not repeat; nil if it names none.
+  /// The problem that the state's row names, which the other rows do not repeat; nil if it names none.
   private static func problem(_ status: StatusReport) -> String? {
     guard let state = status.state, state.level != "good" else { return nil }
     return state.detail.parts(around: ": ").map { String($0.after) }
   }
 
-  /// A sentence without what the row of the state says.
+  /// A sentence in which the problem that the state's row names is replaced by "as above".
   private static func shortened(_ sentence: String, _ status: StatusReport) -> String {
     guard let parts = problem(status).flatMap({ sentence.parts(around: $0) }) else { return sentence }
     return "\(parts.before)as above\(parts.after)"
@@ -179,7 +179,7 @@ struct StatusRows {
 
   /// One row for each of several sources: whether it is used, or why not.
   private static func sources(_ status: StatusReport) -> [Row] {
-    // With a source in use it is why that is not read.
+    // If a source is in use, `sourceTrouble` says why the source is not read.
     let unread = status.sourceTrouble.map { ", \($0)" } ?? ""
     guard let sources = status.sources else {
       let text =

@@ -3,9 +3,9 @@ import Terminal
 
 /// Lays out a status: all its lines, for a single print, or as many as fit on a screen, for `status --watch`.
 ///
-/// It does no output: input is a status, a size and the terminal's capabilities, the result is lines.
+/// It performs no output: its input is a status, a size and the terminal's capabilities, and its result is lines.
 enum StatusScreen {
-  /// Minimum number of columns for a sketch beside the events.
+  /// Minimum number of columns for a sketch next to the events.
   private static let minimumSketchColumns = 72
   /// Minimum rows of a sketch, with its caption.
   private static let minimumSketchRows = 4
@@ -174,7 +174,7 @@ enum StatusScreen {
     }
   }
 
-  /// Events, with the sketch beside them.
+  /// Events, with the sketch next to them.
   private static func foot(
     of status: StatusRows, _ size: Terminal.Size, _ capabilities: TerminalCapabilities
   ) -> [StyledText] {

@@ -177,7 +177,7 @@ struct StyledText: Equatable, Sendable {
     return lines
   }
 
-  /// The same with another width of the first line, whose indentation is a part of the text.
+  /// The same with a different width for the first line, whose indentation is a part of the text.
   func wrapped(first: Int, others: Int) -> [StyledText] {
     guard width > first else { return [self] }
     let (front, back) = broken(at: first)

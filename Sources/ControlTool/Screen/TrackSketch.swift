@@ -31,7 +31,7 @@ struct TrackSketch {
     seconds = track.seconds
   }
 
-  /// The duration and the size of the track, as in `Track, 10 min, 1.2 km`.
+  /// The duration and the size of the track, such as `Track, 10 min, 1.2 km`.
   var caption: String {
     let size = max(extent(\.east), extent(\.north))
     return "Track, \(StatusRows.time(seconds)), \(TrackSketch.distance(size))"

@@ -19,7 +19,7 @@ struct UpdateBars: Equatable {
 
   var count: Int { minutes.count }
 
-  /// The totals, as in `172 accepted, 3 failed`.
+  /// The totals, such as `172 accepted, 3 failed`.
   var summary: String {
     let accepted = minutes.reduce(0) { $0 &+ $1.accepted }
     let failed = minutes.reduce(0) { $0 &+ $1.failed }

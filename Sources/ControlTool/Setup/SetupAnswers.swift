@@ -28,7 +28,7 @@ struct SetupAnswers: Equatable {
       }
     }
 
-    /// As the option `--source` takes it.
+    /// The text that the option `--source` accepts for it.
     var text: String {
       switch self {
       case .serial(let path), .simulated(let path): path
@@ -38,13 +38,13 @@ struct SetupAnswers: Equatable {
     }
   }
 
-  /// One thing to answer, in the order of the questions.
+  /// The questions, in the order in which they are asked.
   enum Question: String, CaseIterable {
     case source, service, provider, vehicle
     case tokenURL = "token-url"
     case response, endpoint
 
-    /// The setting that the answer goes into.
+    /// The setting that the answer sets.
     fileprivate var key: String {
       switch self {
       case .source: "source"
@@ -66,15 +66,15 @@ struct SetupAnswers: Equatable {
   var tokenURL: String?
   /// The format of the token provider's response; nil for that of Google's sample backend for the service.
   var response: String?
-  /// Nil for Google's.
+  /// The endpoint; nil for Google's.
   var endpoint: String?
-  /// Whether requests for a token have the credential.
+  /// Whether requests for a token contain the credential.
   var hasCredential = false
 
   /// The name of the credential, in the settings and in the unit.
   static let credential = "token-provider"
 
-  /// The settings file; what is not answered is left out.
+  /// The settings file; questions without an answer are left out.
   var text: String {
     var text = """
       # Written by "\(CommandLineTool.name) setup". Every setting: man fleet-locationd.toml
@@ -113,7 +113,7 @@ struct SetupAnswers: Equatable {
     return text
   }
 
-  /// A basic string of TOML, whose escapes those of JSON are.
+  /// A TOML basic string; JSON's escapes are valid in TOML.
   private static func quoted(_ text: String) -> String {
     String(decoding: JSONValue.string(text).encoded, as: UTF8.self)
   }
@@ -145,7 +145,7 @@ struct SetupAnswers: Equatable {
     return nil
   }
 
-  /// What the daemon's own rules say about an answer.
+  /// The mistake in an answer by the daemon's own rules; nil if there is none.
   private func mistake(in question: Question) -> String? {
     var complete = self
     complete.source = source ?? .gpsd
@@ -164,7 +164,7 @@ struct SetupAnswers: Equatable {
 
   private static let file = "/settings.toml"
 
-  /// A machine that has this settings file alone.
+  /// A machine that has only this settings file.
   private static func environment(_ text: String) -> ConfigurationEnvironment {
     ConfigurationEnvironment(
       readFile: { path, _ throws(ConfigurationEnvironment.FileProblem) in

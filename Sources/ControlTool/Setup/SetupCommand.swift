@@ -51,7 +51,7 @@ enum SetupCommand: Command {
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    // Not repeated: it may be the credential.
+    // The operand is not repeated in the message: it may be the credential.
     if !options.operands.isEmpty {
       throw CommandError(
         .usage, "setup: unexpected argument; every answer has its option, and the credential is in a file")
@@ -99,7 +99,7 @@ enum SetupCommand: Command {
     return .seconds(seconds)
   }
 
-  /// Without a terminal.
+  /// Fails if something is missing that cannot be asked for, because there is no terminal.
   private static func refuse(
     _ answers: SetupAnswers, _ options: CommandLineOptions, hasCredential: Bool
   ) throws(CommandError) {
@@ -149,7 +149,7 @@ enum SetupCommand: Command {
     }
   }
 
-  /// Asks until the answer can be used.
+  /// Asks until the answer is valid.
   private static func ask(
     _ question: SetupAnswers.Question, _ text: String, default value: String?, _ answers: inout SetupAnswers,
     meaning: (String) -> String = { $0 }
@@ -179,7 +179,7 @@ enum SetupCommand: Command {
 
   // MARK: - The credential
 
-  /// - Returns: nil for the one that is there; an empty one for none.
+  /// - Returns: nil for the existing credential; an empty one for none.
   private static func readCredential(
     _ options: CommandLineOptions, person: Bool, isKept: Bool
   ) throws(CommandError) -> Secret? {
@@ -201,7 +201,7 @@ enum SetupCommand: Command {
         printLine("  \(mistake)")
       }
     }
-    // Not repeated: it may be the credential itself.
+    // The path is not repeated in the message: it may be the credential itself.
     guard path == "-" || FileAccess.refusal(path, F_OK)?.code != ENOENT else {
       throw CommandError(
         .noInput, "setup: the file of --credential-file does not exist; it is the path of a file, not the credential")
@@ -221,11 +221,11 @@ enum SetupCommand: Command {
     return Secret(text)
   }
 
-  /// Encrypts it, if this machine can.
+  /// Encrypts the credential, if this machine can.
   ///
   /// - Parameters:
-  ///   - secret: nil for the one that is there.
-  ///   - kept: whether that is encrypted; nil without one.
+  ///   - secret: nil for the existing credential.
+  ///   - kept: whether the existing credential is encrypted; nil if there is none.
   private static func protect(
     _ secret: Secret?, _ kept: Bool?, isDryRun: Bool, _ programs: ProgramRun
   ) throws(CommandError) -> SetupPlan.Credential {
@@ -313,7 +313,8 @@ enum SetupCommand: Command {
     }
     printLine("Checked:  \(SetupPlan.settings(instance))")
     try run(["systemctl", "enable", plan.unit], programs)
-    // Not a restart, over which systemd keeps the runtime directory: a cached token of another credential ends with it.
+    // The unit is not restarted: systemd keeps the runtime directory over a restart, but a cached token of another
+    // credential must be removed.
     try run(["systemctl", "stop", plan.unit], programs)
     try run(["systemctl", "start", plan.unit], programs)
     printLine("Started:  \(plan.unit)")

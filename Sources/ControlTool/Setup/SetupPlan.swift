@@ -10,7 +10,7 @@ struct SetupPlan {
     case plain(Secret)
     /// The output of systemd-creds(1).
     case encrypted([UInt8])
-    /// The file that is there already.
+    /// The existing file.
     case kept(isEncrypted: Bool)
   }
 
@@ -23,7 +23,7 @@ struct SetupPlan {
     var isSecret = false
   }
 
-  /// What becomes of a file.
+  /// What happens to a file.
   enum Change: Equatable {
     case created(File)
     case unchanged(File)
@@ -31,7 +31,7 @@ struct SetupPlan {
     case replaced(File, backup: String)
   }
 
-  /// As in `fleet-locationd.service`.
+  /// Such as `fleet-locationd.service`.
   let unit: String
   let files: [File]
 
@@ -94,13 +94,13 @@ struct SetupPlan {
         File(
           path: "/etc/systemd/system/\(unit).d/credential.conf", mode: 0o644, content: Array(text.utf8)))
     }
-    // The last one: the unit starts only if it exists.
+    // Written last, because the unit starts only if this file exists.
     files.append(File(path: SetupPlan.settings(instance), mode: 0o644, content: Array(answers.text.utf8)))
     self.files = files
   }
 
   /// - Parameters:
-  ///   - time: for the names of the old files, as in `20261121T083000Z`.
+  ///   - time: for the names of the old files, such as `20261121T083000Z`.
   ///   - existing: the content of a file; nil if there is none.
   func changes(at time: String, existing: (String) -> [UInt8]?) -> [Change] {
     files.map { file in

@@ -7,7 +7,7 @@ struct SetupSources {
 
   private var usable: [FoundSource] { found.filter(\.isUsable) }
 
-  /// As the answer to the question for the source.
+  /// The answer to the question about the source.
   private static func answer(_ kind: FoundSource.Kind) -> String {
     switch kind {
     case .serial(let path): path
@@ -32,16 +32,16 @@ struct SetupSources {
     return text
   }
 
-  /// The answer that an empty line stands for: the first one without a warning, or else the first; nil without one.
+  /// The answer for an empty line: the first source without a warning, otherwise the first; nil if there is none.
   var first: String? {
     let best = usable.first { $0.findings.allSatisfy { $0.severity == .pass } } ?? usable.first
     return best.map { SetupSources.answer($0.kind) }
   }
 
-  /// The only one that can be used; nil if there are none or several.
+  /// The answer for the only usable source; nil if there are none or several.
   var only: String? { usable.count == 1 ? first : nil }
 
-  /// The answer for a number in the list; anything else stays as it is.
+  /// The answer for a number in the list; anything else is returned unchanged.
   func answer(for text: String) -> String {
     guard let number = Int(text), usable.indices.contains(number - 1) else { return text }
     return SetupSources.answer(usable[number - 1].kind)

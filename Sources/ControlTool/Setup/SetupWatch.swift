@@ -14,10 +14,10 @@ struct SetupWatch {
     case missing(String)
   }
 
-  /// How long what needs a person may last, such as a rejected token: the daemon itself tries again meanwhile.
+  /// Maximum duration of a problem that a person must solve, such as a rejected token; the daemon retries by itself.
   static let grace = Duration.seconds(15)
 
-  /// How long to wait in all.
+  /// Maximum total wait.
   let limit: Duration
   private var last = ""
   private var lastFailure: (cause: String, since: Duration)?
@@ -42,7 +42,7 @@ struct SetupWatch {
         return .online("Fleet Engine has accepted the first update of \(report.vehicle ?? "the vehicle")")
       }
       guard !isAccepted else {
-        // Nothing proves that the token provider accepts the credential.
+        // This does not prove that the token provider accepts the credential.
         guard time < limit else {
           return .missing(
             "updates are accepted, with a token of the previous run; fleet-locationctl token says whether the token "

@@ -2,7 +2,7 @@
 // A canvas under Leaflet's panes, and the grid on it. Unlike tiles, it is sharp at every zoom.
 const L = window.L;
 
-/** A renderer of Leaflet's that is drawn as a whole; a subclass has `paint(context, view)`. */
+/** A Leaflet renderer that is drawn as a whole; a subclass has `paint(context, view)`. */
 export const CanvasLayer = L.Renderer.extend({
   options: { padding: 0.25 },
 

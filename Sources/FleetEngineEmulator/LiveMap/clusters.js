@@ -4,13 +4,13 @@ import { make } from "./format.js";
 import { STATES } from "./panel.js";
 
 const L = window.L;
-/** Up to this number every vehicle has a marker, in the view or not. */
+/** Up to this number of vehicles, each has a marker, whether in the view or not. */
 export const SEVERAL = 60;
-/** With at most this number in the view, clusters become markers again. It is less than SEVERAL, so that they do not alternate. */
+/** With at most this number in the view, clusters become markers again. It is less than SEVERAL, so that markers and clusters do not alternate. */
 const CALM = 50;
 /** A cluster contains the vehicles in a square of this size: pixels. */
 const CELL = 100;
-/** From the best to the worst, as on the ring of a cluster. */
+/** The states from the best to the worst, as on the ring of a cluster. */
 const RANKS = ["drive", "park", "off", "wait", "silent", "tunnel", "refused"];
 const COLOURS = {
   drive: "var(--good)", park: "var(--accent)", off: "var(--quiet)", wait: "var(--quiet)", silent: "var(--warn)", tunnel: "var(--warn)",
@@ -105,7 +105,7 @@ export class Clusters {
     }).join(", ")})`;
   }
 
-  /** Shows the members of a cluster larger. */
+  /** Zooms in on the members of a cluster. */
   enter(members) {
     const bounds = L.latLngBounds(members.map(({ latest }) => [latest.lat, latest.lon]));
     const zoom = Math.max(this.map.getBoundsZoom(bounds.pad(0.1)), this.map.getZoom() + 1);

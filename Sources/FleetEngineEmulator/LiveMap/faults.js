@@ -65,7 +65,7 @@ export class FaultButtons {
     }
   }
 
-  /** Shows the remaining time of each; `now` is the server's time. */
+  /** Shows the remaining time of each button; `now` is the server's time. */
   refresh(now) {
     const { vehicles, selected } = this.fleet;
     byID("only").hidden = vehicles.size < 2;

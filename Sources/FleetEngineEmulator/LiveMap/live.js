@@ -202,7 +202,7 @@ export class LiveMap {
     this.markers.declutter();
   }
 
-  /** As of the last tick. */
+  /** The state of a vehicle as of the last tick. */
   stateOf(vehicle) {
     return this.states?.get(vehicle) ?? vehicle.state(this.fleet.now, this.fleet.faults);
   }
@@ -251,7 +251,7 @@ export class LiveMap {
     return false;
   }
 
-  /** The first view: a single vehicle is followed, of several all are shown. */
+  /** The first view: a single vehicle is followed, if there are several, all are shown. */
   begin() {
     this.fit(false);
     // Only when there is a vehicle, so that no tiles of the whole world are requested.

@@ -46,7 +46,7 @@ class Marker {
 
   head(heading) {
     this.element.removeAttribute("data-blunt");
-    // The smaller of both rotations.
+    // The smaller of the two rotations.
     this.turn += ((((heading - this.turn) % 360) + 540) % 360) - 180;
     this.arrow.style.transform = `rotate(${this.turn}deg)`;
   }

@@ -103,7 +103,7 @@ export class Vehicle {
     return filled;
   }
 
-  /** Figures that have changed. */
+  /** Updates figures that have changed. */
   learn(stats) {
     if (stats && typeof stats === "object") this.stats = { ...this.stats, ...stats };
   }
@@ -183,7 +183,7 @@ export class Vehicle {
     return this.isParked() ? "park" : silence > Math.max(16000, 3.2 * this.interval) ? "silent" : "drive";
   }
 
-  /** Still for the last 20 s. */
+  /** Whether it has not moved for the last 20 s. */
   isParked() {
     const last = this.latest;
     if (!last || (last.speed ?? 0) > 0.7) return false;

@@ -7,7 +7,7 @@ export const STATES = {
   wait: "Waiting", drive: "Driving", park: "Parked", silent: "Silent", refused: "Refused", tunnel: "No network", off: "Off duty",
 };
 
-/** Up to this number of rows all are updated, also those out of view. */
+/** Up to this number of rows all are updated, even those out of view. */
 const SHORT = 60;
 
 export class Panel {
@@ -55,7 +55,7 @@ export class Panel {
     this.refusals(stats, now);
   }
 
-  /** How old positions were when they arrived; while nothing arrives, for how long. */
+  /** Shows how old positions were when they arrived, or, while nothing arrives, for how long this has been so. */
   delays(stats, isStale, now) {
     const delays = Array.isArray(stats.delays) ? stats.delays.filter(isNumber) : [];
     setText(byID("delay"), isStale ? "–" : span(stats.delay));
@@ -142,7 +142,7 @@ export class Panel {
     return rows.slice(first, first + Math.ceil(list.clientHeight / height) + 4);
   }
 
-  /** Scrolls the list to a row of it, and nothing around it. */
+  /** Scrolls the list, and nothing around it, to one of its rows. */
   reveal(button) {
     const list = byID("fleet-list");
     const [inner, outer] = [button.getBoundingClientRect(), list.getBoundingClientRect()];

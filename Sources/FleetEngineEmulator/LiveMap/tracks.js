@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tracks: coloured by speed for the selected vehicle, in one colour for each other; past positions and gaps look different.
+// The tracks: coloured by speed for the selected vehicle, in one colour for each other vehicle; past positions and gaps look different.
 import { CanvasLayer } from "./canvas.js";
 import { GLOW } from "./model.js";
 
