@@ -4,7 +4,8 @@ package import Timekeeping
 
 /// What a vehicle knows about the time: observations in, one result out.
 ///
-/// The estimate is always current; `assessment` is from the last review, so that all decisions until the next one agree.
+/// The estimate is always current; `assessment` is from the last review, so that all decisions until the next one
+/// agree.
 package struct VehicleClock: Sendable {
   /// What positions and receivers are compared with.
   package struct Assessment: Equatable, Sendable {
