@@ -56,7 +56,7 @@ route=$(realpath "$route")
 if [ "$vehicles" -eq 1 ]; then
   "$bin/fleet-locationctl" simulate "$route" --duration 1s >/dev/null
 else
-  # One sentence per second gives the duration of the drive; an endless drive is cut off after a day.
+  # There is one RMC sentence per second, so their number is the duration; an endless drive is cut off after a day.
   length=$("$bin/fleet-locationctl" simulate "$route" --format nmea --duration 24h | grep -c RMC)
 fi
 

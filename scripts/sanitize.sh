@@ -4,7 +4,7 @@
 #
 # In every target but tests, strict memory safety with warnings as errors makes the compiler reject an unsafe operation that is
 # not marked `unsafe`. So only a module with that word, or with C or C++, can do so: the tests of such a module, and of all
-# that is built on one, run here. The list is computed from the sources and the manifest, each time.
+# modules that depend on one, run here. The list is computed from the sources and the manifest each time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

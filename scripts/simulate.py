@@ -112,7 +112,7 @@ def main():
     name, file = commit(), pathlib.Path(arguments.file)
     file.parent.mkdir(parents=True, exist_ok=True)
     done = [Block.read(line) for line in file.read_text().splitlines()] if file.exists() else []
-    # It is no longer known with which uncommitted changes blocks were run.
+    # It is not recorded with which uncommitted changes a block was run.
     done = [] if name.endswith("+") else [block for block in done if block.commit == name and first <= block.first <= block.last <= last]
     blocks = list(missing(done, first, last))
     print(f"Commit {name}: {sum(end - start + 1 for start, end in blocks)} of seeds {first} to {last} to run", flush=True)

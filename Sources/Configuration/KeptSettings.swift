@@ -55,8 +55,8 @@ package struct KeptSettings: Sendable {
   /// - Parameters:
   ///   - mainPath: the main settings file; relative paths are relative to its directory.
   ///   - environment: the machine that the settings may refer to.
-  ///   - areFilesValid: the files have no mistakes, but are replaced. The caller decides with `texts` whether that is
-  ///     allowed.
+  ///   - areFilesValid: the files have no mistakes, but are replaced. Whether that is allowed is decided with
+  ///     `SettingsParts`.
   /// - Throws: why they are not used.
   package func settings(
     replacing mainPath: String, areFilesValid: Bool = false, environment: ConfigurationEnvironment

@@ -26,7 +26,7 @@ package struct SettingsFile: Equatable, Sendable {
   /// - Parameters:
   ///   - path: the main file. Relative paths in any of the files are relative to its directory.
   ///   - environment: the machine that the settings may refer to.
-  /// - Throws: everything that is wrong, at once.
+  /// - Throws: all mistakes, not only the first.
   package static func load(
     path: String, environment: ConfigurationEnvironment
   ) throws(ConfigurationError) -> SettingsFile {
@@ -68,7 +68,7 @@ package struct SettingsFile: Equatable, Sendable {
   }
 
   /// - Parameter main: the main file; relative paths are relative to its directory.
-  /// - Throws: everything that is wrong with the values, at once.
+  /// - Throws: all mistakes in the values, not only the first.
   init(
     root: TOMLValue, files: [String], main: String, environment: ConfigurationEnvironment
   ) throws(ConfigurationError) {

@@ -13,8 +13,8 @@ import Varlink
 enum DaemonClient {
   static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
 
-  /// The path of a socket: `--socket`, or the socket of `--instance`. By default that of the daemon with
-  /// RUNTIME_DIRECTORY, which systemd sets for a process of the daemon's unit, or else with /run/fleet-locationd.
+  /// The path of a socket: `--socket`, or the socket of `--instance`. The default is the socket of the daemon with
+  /// RUNTIME_DIRECTORY, which systemd sets for a process of the daemon's unit, or otherwise with /run/fleet-locationd.
   static func path(
     _ options: CommandLineOptions, of socket: LocalSocket = .control
   ) throws(CommandError) -> String {

@@ -72,7 +72,7 @@ package struct FoundSource: Equatable, Sendable {
 
   // MARK: - Serial ports
 
-  /// Reads all of them at once.
+  /// Reads all ports at the same time.
   func serial(_ ports: [String]) -> [FoundSource] {
     let holders = DeviceHolders()
     var findings: [String: [Finding]] = [:]

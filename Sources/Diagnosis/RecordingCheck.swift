@@ -62,7 +62,7 @@ struct RecordingCheck: Check {
 
   /// The finding about the decoder's counters.
   ///
-  /// - Parameter format: what else the file may be.
+  /// - Parameter format: another format that the file may have.
   static func finding(_ counters: NMEADecoder.Counters, _ format: RecordingFormat?) -> Finding {
     guard counters.sentences > 0 else {
       if let format { return .fail(.noSentences, "it \(format.sentence)", format.advice.sentenceCase) }

@@ -50,7 +50,7 @@ package enum ServiceImpersonation {
     guard let service = InstalledService(settings: settings) else {
       return .inPlace(remark("no installed service reads \(settings)"))
     }
-    // The unit would make the directories of a service that does not exist.
+    // The unit would create the directories of a service that does not exist.
     guard FileAccess.refusal(settings, F_OK)?.code != ENOENT else { return .inPlace("") }
     guard geteuid() == 0 else { return .inPlace(remark("only root can run checks as \(service.unit)")) }
     let runsCommand = asksForToken && hasCommand(settings)

@@ -96,7 +96,7 @@ package struct Request: Sendable {
   }
 }
 
-/// A response, and what is wrong with it.
+/// A response, which may be faulty.
 package struct Reply: Sendable {
   /// What follows the headers.
   package enum Content: Equatable, Sendable {
@@ -113,7 +113,7 @@ package struct Reply: Sendable {
   package var status: Int
   /// In the order in which they are sent, without Content-Length.
   package var headers: [(name: String, value: String)]
-  /// The body, or what is wrong with it.
+  /// The body, which may be faulty.
   package var content: Content
   /// When set, no response is sent.
   package var silence: Fault.Silence?
@@ -141,7 +141,7 @@ package struct Reply: Sendable {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }
 
-  /// The body, as far as it is finite.
+  /// The body as text; empty if the body is endless.
   package var text: String {
     switch content {
     case .bytes(let bytes), .truncated(let bytes), .events(let bytes): String(decoding: bytes, as: UTF8.self)

@@ -38,7 +38,7 @@ package struct FaultPlan: Sendable {
     return over
   }
 
-  /// The fault for a request, counted as used.
+  /// Returns the fault for a request, and counts its use.
   ///
   /// - Parameter features: the features of the request.
   package mutating func take(

@@ -13,7 +13,7 @@ extension FleetService {
     return faults.nextEnd
   }
 
-  /// The fault that applies to a request, counted as used.
+  /// Returns the fault that applies to a request, and counts its use.
   func applyFault(
     _ target: Fault.Target, vehicle: String, features: Set<Fault.Feature> = [], at now: ServerTime
   ) -> Fault? {

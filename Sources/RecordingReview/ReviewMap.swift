@@ -116,7 +116,7 @@ package struct ReviewMap: Sendable {
 }
 
 extension FixRejection {
-  /// Its colour; reasons that occur together have distinct ones.
+  /// Its colour; reasons that occur together have distinct colours.
   var color: String {
     switch self {
     case .noTime: "#a6761d"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Masks every number in a text that may be a coordinate: one with three decimals or more, as in degrees and in NMEA's
-/// `4807.038`; two numbers with decimals side by side; one after a word such as `latitude`; and a whole number of eight
-/// digits or more, as in degrees times 10⁷. Other numbers of these forms are masked by mistake; versions and IP
-/// addresses are not.
+/// Masks every number in a text that may be a coordinate: a number with three decimals or more, as in degrees and in
+/// NMEA's `4807.038`; two numbers with decimals side by side; a number after a word such as `latitude`; and a whole
+/// number of eight digits or more, as in degrees times 10⁷. Other numbers of these forms are masked by mistake;
+/// versions and IP addresses are not.
 enum CoordinateMask {
   private struct Number {
     /// Includes the sign.

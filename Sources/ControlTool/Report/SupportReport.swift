@@ -25,8 +25,8 @@ struct SupportReport {
     case document
     /// Output in which this program has masked secrets.
     case masked
-    /// Without secrets and coordinates: releases, and the line of a crash (docs/crashes.md), whose addresses and build
-    /// ID would look like a secret.
+    /// Text without secrets and coordinates: releases, and the line of a crash (docs/crashes.md), whose addresses and
+    /// build ID would look like a secret.
     case plain
     case journal
     case unit

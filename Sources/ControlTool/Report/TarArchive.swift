@@ -16,7 +16,7 @@ struct TarArchive {
 
   /// Adds a file that only its owner may read.
   ///
-  /// - Parameter name: relative, at most 100 bytes; a longer one is cut.
+  /// - Parameter name: relative, at most 100 bytes; a longer name is truncated.
   mutating func add(_ name: String, _ content: [UInt8]) {
     var header: [UInt8] = []
     func field(_ text: some Sequence<UInt8>, _ size: Int) {

@@ -201,7 +201,7 @@ enum StatusScreen {
     let indent = StyledText(String(repeating: " ", count: eventIndent))
     for event in status.events where lines.count < size.rows {
       let age = StyledText(event.age, .faint).padded(to: eventIndent)
-      // The newest event has up to three lines, each older one has one.
+      // The newest event has up to three lines, each older event has one.
       let maxLines = lines.isEmpty ? min(max(size.rows / 3, 1), 3) : 1
       let text = fit(event.text, to: max(size.columns - eventIndent, 1), maxLines: maxLines, capabilities)
       lines += text.enumerated().map { ($0 == 0 ? age : indent) + $1 }

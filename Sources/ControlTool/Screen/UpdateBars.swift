@@ -27,7 +27,7 @@ struct UpdateBars: Equatable {
   }
 
   /// The height of a bar is the number of accepted updates; in ASCII it is a digit up to 9. `x` is a minute with
-  /// failures only, and a dot one without updates.
+  /// failures only, and a dot is a minute without updates.
   func bars(isUnicode: Bool) -> StyledText {
     let blocks = Array("▁▂▃▄▅▆▇█")
     let highest = max(minutes.map(\.accepted).max() ?? 1, 1)

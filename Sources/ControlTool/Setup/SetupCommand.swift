@@ -233,7 +233,7 @@ enum SetupCommand: Command {
     guard !secret.isEmpty else { return .none }
     guard ProgramRun.path(of: "systemd-creds") != nil else { return .plain(secret) }
     if isDryRun { return .encrypted([]) }
-    // In memory (tmpfs), for root alone, until it is encrypted.
+    // In memory (tmpfs), readable only by root, until it is encrypted.
     let path = "/run/fleet-locationctl-setup.\(getpid())"
     do throws(Errno) {
       try AtomicFile.write(Array(secret.reveal().utf8), to: path, mode: 0o600, isDurable: false)
