@@ -257,7 +257,7 @@ case $kind in
     export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
     sentences "$top/Tests/Interop/modem/with_bus.sh" "$work/modem" 2>"$work/modemmanager.log" >&2
     for _ in $(seq 100); do [ ! -p "$work/modem" ] || break; sleep 0.1; done
-    [ -p "$work/modem" ] || { cat "$work/modemmanager.log" >&2; mistake "the made-up ModemManager does not start"; }
+    [ -p "$work/modem" ] || { cat "$work/modemmanager.log" >&2; mistake "the simulated ModemManager does not start"; }
     echo "The modem's receiver  echo freeze > $work/modem; then go, unplug, plug, sim no, sim ok, unmanaged on, unmanaged off"
     ;;
 esac

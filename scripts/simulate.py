@@ -107,7 +107,7 @@ def main():
     arguments = parser.parse_args()
     seeds = re.fullmatch(r"(\d+)\.\.(\d+)", arguments.seeds)
     if not seeds or int(seeds[1]) > int(seeds[2]):
-        sys.exit(f"SEEDS={arguments.seeds}: must be as in 1..1000000")
+        sys.exit(f"SEEDS={arguments.seeds}: must be a range such as 1..1000000")
     first, last = int(seeds[1]), int(seeds[2])
     name, file = commit(), pathlib.Path(arguments.file)
     file.parent.mkdir(parents=True, exist_ok=True)

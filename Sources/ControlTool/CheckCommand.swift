@@ -10,7 +10,7 @@ enum CheckCommand: Command {
   static let usage = """
     Usage: fleet-locationctl check [--config FILE | --instance NAME]
     Reads the settings as the daemon would, with conf.d/*.toml and the credentials that they name, and reports every
-    mistake with file, line and column, as "fleet-locationd --check" does. It needs no running daemon, and affects none.
+    mistake with file, line and column, as "fleet-locationd --check" does. It does not need or affect a running daemon.
 
     \(SettingsChoice.usage)
 

@@ -39,7 +39,7 @@ struct ConfirmationWatch {
     case .success(let report):
       let settings = report.settings
       if let why = settings?.takenBack {
-        return .failed("the new settings were reverted, and the previous ones are in force again: \(why)")
+        return .failed("the new settings were reverted, and the previous settings are in force again: \(why)")
       }
       if let why = settings?.unconfirmed { return .failed("the new settings are not confirmed: \(why)") }
       // Without settings the daemon waits for the files or credentials that they name.

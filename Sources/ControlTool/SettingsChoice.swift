@@ -25,7 +25,7 @@ enum SettingsChoice {
     // If the service may not read the file, the check itself reports this as a mistake.
     if !ServiceImpersonation.isActive, FileAccess.refusal(path, R_OK)?.code == EACCES {
       throw CommandError(
-        .permission, "\(path): permission denied; run this as root, or give other settings with --config")
+        .permission, "\(path): permission denied; run this as root, or name other settings with --config")
     }
     return path
   }

@@ -24,7 +24,7 @@ enum SimulateCommand: Command {
       --seed N            seed of the random errors (default 1)
       --start TIME        start of the drive, as in 2026-11-21T08:30:00Z (default: now)
       --duration TIME     maximum duration, as in "10min"
-      --loop              repeat the route without end
+      --loop              repeat the route endlessly
       --pace N            1 prints in real time, 2 twice as fast, 0 (the default) at once
       --stop PLACE,TIME   stop at a distance along the route or at a waypoint, as in "1.2 km,90s"
       --tunnel FROM,LENGTH

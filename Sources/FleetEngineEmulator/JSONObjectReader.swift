@@ -55,7 +55,7 @@ struct JSONObjectReader {
     guard case .object(let members) = json else { throw .invalid("Expected a JSON object: \(subject).") }
     if let unknown = members.first(where: { !known.contains($0.name) }) {
       throw .invalid(
-        "\"\(unknown.name)\" is not a key of \(subject); known are \(known.joined(separator: ", ")).",
+        "\"\(unknown.name)\" is not a key of \(subject); the known keys are \(known.joined(separator: ", ")).",
         field: unknown.name)
     }
   }

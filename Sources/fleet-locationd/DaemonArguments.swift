@@ -20,7 +20,7 @@ enum DaemonArguments: Equatable {
     Keeps one vehicle's position up to date in Google Fleet Engine.
 
       -c, --config FILE        settings file (default \(standardSettings));
-                               the files conf.d/*.toml beside it, and then FILE.d/*.toml, are merged into it,
+                               the files conf.d/*.toml next to it, and then FILE.d/*.toml, are merged into it,
                                in the order of their names
           --check              check the settings, report every mistake, and exit
           --settings-reference print every setting as Markdown

@@ -217,7 +217,7 @@ struct DamagedFileTests {
   func largePages() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("PRAGMA journal_mode = DELETE; PRAGMA page_size = 65536; VACUUM")
-    try expectEqual(opens(fixture)?.why.contains("another size"), true)
+    try expectEqual(opens(fixture)?.why.contains("a page size"), true)
   }
 
   /// `make damage` sets DAMAGED_FILES.

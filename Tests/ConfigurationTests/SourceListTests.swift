@@ -44,7 +44,7 @@ struct SourceListTests {
     expectEqual(known, .modemManager(ModemManagerSettings(imei: "354479080000017")))
     expectEqual(known?.name, "ModemManager, modem …0017")
     for (keys, part) in [
-      ("imei = \"12345\"", "is no IMEI; 14 to 16 digits are expected"),
+      ("imei = \"12345\"", "is not an IMEI; 14 to 16 digits are expected"),
       ("device = \"ttyUSB0\"", "is not an absolute path"),
       ("device = \"/sys/a\"\nimei = \"354479080000017\"", "source.imei: selects the modem, as `device` does"),
       ("[[source]]\ntype = \"modemmanager\"", "selects the same modem as another source"),

@@ -38,7 +38,7 @@ struct ConfirmationWatchTests {
     expectEqual(handle(report(), 4), .confirmed)
     expectEqual(
       handle(report { $0.takenBack = "why" }, 4),
-      .failed("the new settings were reverted, and the previous ones are in force again: why"))
+      .failed("the new settings were reverted, and the previous settings are in force again: why"))
     expectEqual(handle(report { $0.unconfirmed = "why" }, 4), .failed("the new settings are not confirmed: why"))
   }
 

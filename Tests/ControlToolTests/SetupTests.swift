@@ -78,7 +78,7 @@ struct SetupAnswersTests {
   @Test(
     "an invalid answer is rejected with the daemon's own message, and changes nothing",
     arguments: [
-      (.source, "ttyUSB0", "is no source"), (.source, "/tmp/x", "is no source"), (.service, "taxi", "deliveries"),
+      (.source, "ttyUSB0", "is not a source"), (.source, "/tmp/x", "is not a source"), (.service, "taxi", "deliveries"),
       (.provider, "a/b", "contains \"/\""), (.provider, "", "is empty"), (.vehicle, "*", "means every vehicle"),
       (.tokenURL, "http://tokens.example.com/{vehicle_id}", "https"), (.tokenURL, "https://x/{car}", "placeholder"),
       (.tokenURL, "", ""), (.response, "xml", "lmfs"), (.endpoint, "fleetengine", "https"),

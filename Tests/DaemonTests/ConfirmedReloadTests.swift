@@ -115,7 +115,7 @@ struct ConfirmedReloadTests {
     }
     expectEqual(second, 21)
     let kept = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: second)
-    let why = "\(Self.why), because no fix came: none is set"
+    let why = "\(Self.why), because no fix came: no source is set"
     let order = kept.filter {
       switch $0 {
       case .storeConfirmation, .useSettings, .event(.settingsTakenBack): true

@@ -116,7 +116,7 @@ struct NMEANetworkSessionTests {
       [
         "close",
         "lost net accepts the connection but sends nothing for 10 s; check the sender's receiver and its settings, "
-          + "and that this is its port for NMEA and not for web pages; connecting again",
+          + "and that this is its port for NMEA and not for web pages; reconnecting",
       ])
     expectEqual(bench.session.lineStatistics.counters.sentences, 4)
   }

@@ -25,7 +25,7 @@ struct PortSupervisorTests {
       port.handle(.deadline, at: at(12)),
       [
         .close,
-        .lost("/dev/gps0 is open but silent for 10 s; check the receiver and its power; opening it again"),
+        .lost("/dev/gps0 is open but silent for 10 s; check the receiver and its power; reopening it"),
       ])
   }
 
@@ -42,7 +42,7 @@ struct PortSupervisorTests {
         .close,
         .lost(
           "/dev/gps0 sends bytes but no complete NMEA sentence for 30 s; check source.baud, or set baud = \"auto\"; "
-            + "opening it again"),
+            + "reopening it"),
       ])
   }
 

@@ -84,7 +84,7 @@ struct SerialSessionTests {
       bench.wait(),
       [
         "close",
-        "lost /dev/gps0 is open but silent for 10 s; check the receiver and its power; opening it again",
+        "lost /dev/gps0 is open but silent for 10 s; check the receiver and its power; reopening it",
       ])
     expectEqual(bench.now, .boot + .seconds(12))
     expectEqual(bench.wait(), ["open at 4800"])
@@ -354,7 +354,7 @@ struct SerialSessionTests {
       bench.wait(),
       [
         "close",
-        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s; switch NMEA on in the receiver (docs/receivers.md says how), or let gpsd read it; opening it again",
+        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s; switch NMEA on in the receiver (docs/receivers.md says how), or let gpsd read it; reopening it",
       ])
     // The next device may be another receiver.
     _ = bench.wait()
@@ -387,7 +387,7 @@ struct SerialSessionTests {
       said,
       [
         "close",
-        "lost /dev/gps0 sends bytes but no complete NMEA sentence at any baud rate for 45 s; check that the receiver speaks NMEA 0183; opening it again",
+        "lost /dev/gps0 sends bytes but no complete NMEA sentence at any baud rate for 45 s; check that the receiver speaks NMEA 0183; reopening it",
       ])
   }
 }

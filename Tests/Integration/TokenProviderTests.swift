@@ -130,7 +130,7 @@ struct TokenProviderTests {
     try bench.wait("it is missed") { daemon.shows("No token") && daemon.shows("\(path): there is no such file") }
     let token = try token(bench)
     try bench.directory.write(String(token.prefix(200)), to: "token")
-    try bench.wait("half of it is refused") { daemon.shows("holds no whole token") }
+    try bench.wait("half of it is refused") { daemon.shows("contains no complete token") }
     try bench.directory.write(token + "\n", to: "token")
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }

@@ -120,7 +120,7 @@ inside sed -i 's/^vehicle_id = "truck-17"/vehicle_id = "truck-17/' $main
 inside sh -c "rm -f $main; cp -p /root/good.toml $main"
 until_true 10 status_says Online || fail "not started by the corrected line: $(property StatusText)"
 inside rm $main
-until_true 40 status_says "$main does not exist any more" || fail "STATUS with a deleted file: $(property StatusText)"
+until_true 40 status_says "$main no longer exists" || fail "STATUS with a deleted file: $(property StatusText)"
 status_says Online || fail "a deleted file stops the running daemon: $(property StatusText)"
 echo "   deleted: $(property StatusText | sed 's/.*; //')"
 inside systemctl restart fleet-locationd

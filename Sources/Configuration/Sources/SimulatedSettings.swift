@@ -44,7 +44,7 @@ extension SimulatedSettings: SourceSettings {
       "Simulated error of positions, one sigma in each direction."),
     Setting(
       "seed", \.drive.seed, .integer(0...UInt64(Int64.max)),
-      "Seed of the random errors; the same seed gives the same errors."),
+      "Seed of the random errors; the same seed produces the same errors."),
     Setting(
       "clock_offset", \.drive.clockOffset, .offset(upTo: .seconds(365 * 86_400)),
       "How far the simulated receiver's clock is ahead; negative: behind."),

@@ -138,7 +138,8 @@ struct StatusRows {
 
   private static func settings(_ settings: StatusReport.Settings) -> StyledText? {
     if let why = settings.takenBack {
-      return StyledText("previous ones", .bad) + StyledText(", because those of the files were reverted: \(why)")
+      return StyledText("the previous settings", .bad)
+        + StyledText(", because the settings in the files were reverted: \(why)")
     }
     if let why = settings.unconfirmed { return StyledText("not confirmed", .bad) + StyledText(": \(why)") }
     if let confirmation = settings.confirmation {

@@ -129,7 +129,7 @@ struct SetupAnswers: Equatable {
     case .source:
       guard let source = Source(text) else {
         return
-          "\"\(text)\" is not a source; expected is a device such as /dev/ttyUSB0, gpsd, modemmanager, or the path of a "
+          "\"\(text)\" is not a source; expected a device such as /dev/ttyUSB0, gpsd, modemmanager, or the path of a "
           + "route (.gpx, .geojson) for a simulated drive"
       }
       changed.source = source

@@ -108,7 +108,7 @@ enum SetupCommand: Command {
       missing.append("--credential-file (or --no-credential)")
     }
     guard !missing.isEmpty else { return }
-    throw CommandError(.usage, "setup: there is no terminal to ask at; missing: \(missing.joined(separator: ", "))")
+    throw CommandError(.usage, "setup: there is no terminal for questions; missing: \(missing.joined(separator: ", "))")
   }
 
   // MARK: - Questions
@@ -124,7 +124,7 @@ enum SetupCommand: Command {
     _ = try StandardOutput.write(sources.text)
     guard person else {
       guard let only = sources.only else {
-        throw CommandError(.usage, "setup: there is no terminal to ask at; missing: --source")
+        throw CommandError(.usage, "setup: there is no terminal for questions; missing: --source")
       }
       _ = answers.set(.source, to: only)
       return

@@ -66,7 +66,7 @@ extension Event {
           ?? "The new settings are reverted unless an update with them is accepted within \(limit.humanReadable)")
     case .settingsConfirmed: row(.settingsConfirmed, "An update with the new settings was accepted: they are confirmed")
     case .settingsTakenBack(let why):
-      row(.settingsTakenBack, "The new settings were reverted, and the previous ones are in force again: \(why)")
+      row(.settingsTakenBack, "The new settings were reverted, and the previous settings are in force again: \(why)")
     case .settingsUnconfirmed(let why, let obstacle):
       row(.settingsUnconfirmed, "The new settings are not confirmed: \(why); they stay in force, because \(obstacle)")
     case .settingsAwaited(let why):

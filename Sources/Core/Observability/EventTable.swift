@@ -16,7 +16,7 @@ extension Event.Kind {
   private var row: (id: String, priority: Priority, explanation: String) {
     switch self {
     case .started:
-      ("b9311e720c6141fe92162d14248f1c64", .notice, "The daemon has read its settings and begins.")
+      ("b9311e720c6141fe92162d14248f1c64", .notice, "The daemon has read its settings and starts.")
     case .crashed:
       (
         "884f51fcbb224e0199b92b9e1c1df07f", .error,
@@ -127,7 +127,7 @@ extension Event.Kind {
     case .interrupted:
       (
         "439303c4395449648132ab2711d16e86", .info,
-        "An update was not accepted, within ten minutes of a reported outage. If the interruption lasts a minute, it is reported as an outage of its own (offline); otherwise it is counted in the next report of an outage."
+        "An update was not accepted, within ten minutes of a reported outage. If the interruption lasts a minute, it is reported as a separate outage (offline); otherwise it is counted in the next report of an outage."
       )
     case .updateAccepted:
       ("2ddccd9036264de79f95b1f42948cb9c", .debug, "Fleet Engine accepted an update.")
@@ -173,7 +173,7 @@ extension Event.Kind {
     case .backfillRefused:
       (
         "0a93b847b1ae42b494e9f157832a3fe5", .warning,
-        "Fleet Engine has rejected an update with past positions, and accepted it without them: they, or one of them, are the cause. They are tried again later, and are not given up with this."
+        "Fleet Engine has rejected an update with past positions, and accepted it without them: they, or one of them, are the cause. They are tried again later, and are not discarded."
       )
     case .positionsDropped:
       (

@@ -28,7 +28,7 @@ boxes init metrics.example.com localhost
 boxes add truck-17
 printf 'truck-18\nvan-1\n' | boxes add -
 refused "already" boxes add truck-17
-for name in "../x" "a b" "" "-x" "$(printf %064d 1)"; do refused "is no host name" boxes add "$name"; done
+for name in "../x" "a b" "" "-x" "$(printf %064d 1)"; do refused "is not a host name" boxes add "$name"; done
 refused "there is no box" boxes revoke truck-99
 [ -z "$(find "$work/secrets" -type f -perm /077)" ] || fail "others can read the secrets"
 [ "$(stat -c %s "$work"/secrets/boxes/*/token-provider | sort -u)" = 71 ] || fail "the credentials are not \"Bearer \" and 64 digits"
