@@ -16,11 +16,13 @@ package enum SettingsReference {
 
       The settings are one TOML file, `/etc/fleet-locationd/fleet-locationd.toml`, and the files `conf.d/*.toml` next to it, which are
       merged into it in the order of their names: a key of a later file replaces the same key of an earlier one; sections and
-      headers are merged. A file of `conf.d` that replaces a vehicle or a server of the main file causes a warning. `fleet-locationd@NAME` reads `/etc/fleet-locationd/NAME.toml` instead, shares `conf.d`, and has
-      `NAME.toml.d/*.toml` of its own, which are merged last. Paths are relative to the directory of the main file.
+      headers are merged. A file of `conf.d` that replaces a vehicle or a server of the main file causes a warning.
+      `fleet-locationd@NAME` reads `/etc/fleet-locationd/NAME.toml` instead, shares `conf.d`, and has `NAME.toml.d/*.toml` of its own,
+      which are merged last. Paths are relative to the directory of the main file.
 
       A change takes effect with `systemctl reload fleet-locationd`, or with `sudo fleet-locationctl reload --confirm 10min`, which
-      reverts it unless Fleet Engine accepts an update with it within ten minutes ([troubleshooting.md](troubleshooting.md#settings-that-are-reverted)).
+      reverts it unless Fleet Engine accepts an update with it within ten minutes
+      ([troubleshooting.md](troubleshooting.md#settings-that-are-reverted)).
 
       Numbers with a unit are strings: durations `"500ms"`, `"10s"`, `"5min"`, `"1h 30min"`, `"7 days"`; distances `"25 m"`,
       `"1.5 km"`; speeds `"50 km/h"`, `"13.9 m/s"`, `"30 mph"`.

@@ -25,7 +25,7 @@ enum FilterDocument {
 
       No error of the filter is permanent. A single wrong fix changes nothing. \(FixFilter.agreement) fixes in a row, over three seconds or more, that
       contradict the last accepted fix but agree with each other replace it. An accuracy, a speed or a number of satellites that the
-      receiver does not report is no reason for a rejection.
+      receiver does not report is not a reason for a rejection.
 
       ## The reasons
 
@@ -66,8 +66,8 @@ enum FilterDocument {
       * **Frozen.** The position is the same to the last digit, while the reported speeds, of 2 m/s or more, add up to 30 m. A parked
         receiver that repeats its position exactly reports a speed near 0, and is accepted.
       * **After a gap** of 5 s or more in a stream of at least one fix every 2 s, a fix is rejected until a second one agrees with
-        it within 20 m (or 2.15 times the combined accuracy), for 8 s at most: after a gap receivers often converge from far away, and
-        report a good accuracy meanwhile. A first fix within 20 m of the predicted position is accepted at once. Fixes
+        it within 20 m (or 2.15 times the combined accuracy), for 8 s at most: after a gap receivers often converge from far away,
+        although they report a good accuracy. A first fix within 20 m of the predicted position is accepted at once. Fixes
         that are rejected as dead reckoning, for a poor reported accuracy, for too few satellites or as 0, 0 count as missing, so they make a gap.
         Fixes that are rejected for their HDOP, or for the accuracy that is computed from it, do not. This rule does not apply to a recording
         whose own times are kept.
@@ -118,8 +118,8 @@ enum FilterDocument {
     var text = """
       ## How well it does on real roads
 
-      Published recordings, 6.9 hours, filtered with the rules for live fixes ([their sources](../Tests/FilterScore/Drives/README.md)). *Wrong* are
-      wrong rejections: fixes that were not extrapolated and lie within 15 m of the line between the accepted ones around them; *longest* is the
+      6.9 hours of published recordings were filtered with the rules for live fixes ([their sources](../Tests/FilterScore/Drives/README.md)). *Wrong*
+      counts wrong rejections: fixes that were not extrapolated and lie within 15 m of the line between the accepted ones around them; *longest* is the
       number of seconds in a row with wrong rejections while moving. The next columns are the fixes without satellites, and those of a frozen
       receiver, that were rejected. *Jumps* are those left between accepted fixes, of more than 50 m beyond what the speeds allow: a multipath
       error begins and ends with one. `swift test --filter FilterScore` compares this table with the page.

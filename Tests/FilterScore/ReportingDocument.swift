@@ -112,9 +112,9 @@ enum ReportingDocument {
     [settings.md](settings.md).
 
     * While the vehicle drives, an update is sent each `interval`, with the fix that is nearest to that time.
-    * `distance`, `heading` and `deviation` make an update due before: after driving that far, after turning by that angle, or when the
-      straight line from the last update to the newest position would miss a position between them by more than that. Starting and stopping
-      do so, too.
+    * `distance`, `heading` and `deviation` make an update due earlier: after driving that far, after turning by that angle, or when the
+      straight line from the last update to the newest position would miss a position between them by more than that. So do
+      starting and stopping.
     * Two updates are at least 5 s apart, because Fleet Engine accepts no more.
     * For a parked vehicle, and for one without a new fix, an update is sent each `heartbeat` ([filter.md](filter.md) says when a vehicle
       counts as parked).
@@ -122,8 +122,8 @@ enum ReportingDocument {
     ## Corners
 
     An update every 10 s draws a straight line over each corner between two of them. `deviation` sends one after the corner, and none on a
-    straight road, however long it is. The six drives with speed and date, 6.2 hours
-    ([their sources](../Tests/FilterScore/Drives/README.md)), byte by byte in virtual time through the daemon's own code, with the defaults
+    straight road, however long it is. The table is from the six drives with speed and date, 6.2 hours
+    ([their sources](../Tests/FilterScore/Drives/README.md)), which the daemon's own code read byte by byte in virtual time, with the defaults
     except for what the row says. *Track* is how far the driven positions are from the line between the updates, *shown* how far the vehicle
     was from its last update, which is what a map shows between two of them.
 

@@ -47,7 +47,7 @@ extension Event.Kind {
     case .confirmationAwaited:
       (
         "c3e2da66db544d86ac9c74124fd220b7", .notice,
-        "New settings are in force until they are confirmed by an accepted update; if the time passes without one, the previous settings come back, as \(ManualPage.troubleshooting) describes."
+        "New settings are in force until they are confirmed by an accepted update; if the time passes without one, the previous settings are used again, as \(ManualPage.troubleshooting) describes."
       )
     case .settingsConfirmed:
       (
@@ -89,7 +89,7 @@ extension Event.Kind {
     case .noSourceGood:
       (
         "642d4e765eac4c73b30f5ea6a770ac9d", .warning,
-        "None of several sources has a position that the filter accepts; the first that gets one is used. The sentence says what is wrong with each."
+        "None of several sources has a position that the filter accepts; the first source that gets one is used. The sentence says what is wrong with each."
       )
     case .simulatedSource:
       (
@@ -106,7 +106,7 @@ extension Event.Kind {
     case .fixLost:
       (
         "15c2dcde8f7a47b998fa41ec063b99fc", .warning,
-        "No accepted position for 30 s: no view of the sky, no antenna, or the filter has rejected all. The last accepted one is sent again at each heartbeat."
+        "No accepted position for 30 s: no view of the sky, no antenna, or the filter has rejected all positions. The last accepted position is sent again at each heartbeat."
       )
     case .fixRegained:
       ("93f7f441b19e4bc78d78b3251eaeff66", .notice, "The filter accepts positions again.")
@@ -262,7 +262,7 @@ extension Event.Kind {
     case .pauseNotKept:
       (
         "920a74709c6a4d21a69acc3ea32b45e0", .warning,
-        "The pause, or its end, is in force but could not be written to disk, so a restart would undo it; or a stored pause could not be read, which pauses. The sentence says which. The unit must have a StateDirectory that it can use, with space on the disk; then pause or resume once more."
+        "The pause, or its end, is in force but could not be written to disk, so a restart would undo it; or a stored pause could not be read, which counts as a pause. The sentence says which. The unit must have a StateDirectory that it can use, with space on the disk; then pause or resume once more."
       )
     case .offDuty:
       (
@@ -304,7 +304,7 @@ extension Event.Kind {
     case .receiverClock:
       (
         "9104c93bd50f4f878ff4e24460e89ebf", .warning,
-        "The receiver's clock differs from that of Fleet Engine or the token provider, or its date is 1024 weeks behind (GPS week rollover), and its positions are sent with corrected times; or it is right again. A receiver that is 18 s ahead has not received the leap seconds yet, which takes up to 13 minutes after a cold start. If it persists, restart the receiver or update its firmware."
+        "The receiver's clock differs from that of Fleet Engine or the token provider, or its date is 1024 weeks behind (GPS week rollover), and its positions are sent with corrected times; or the clock is right again. A receiver that is 18 s ahead has not received the leap seconds yet, which takes up to 13 minutes after a cold start. If it persists, restart the receiver or update its firmware."
       )
     }
   }
