@@ -123,7 +123,7 @@ struct TokenProviderMatrixTests {
   }
 
   @Test(
-    "every kind of provider and every expiration format report each failure without showing the token",
+    "with every kind of provider and expiration format, each failure is reported without showing the token",
     arguments: Kind.allCases, failures)
   func failing(kind: Kind, failure: Failure) throws {
     // The token's lifetime starts when its file is written, so only an old file has an expired token.

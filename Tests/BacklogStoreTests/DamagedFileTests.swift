@@ -213,7 +213,7 @@ struct DamagedFileTests {
     try expectEqual(opens(fixture)?.why.contains("views or triggers"), true)
   }
 
-  @Test("a file with another page size, for which the maximum size would be wrong, is treated as another program's")
+  @Test("a file with a different page size, for which the maximum size would be wrong, is treated as another program's")
   func largePages() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("PRAGMA journal_mode = DELETE; PRAGMA page_size = 65536; VACUUM")

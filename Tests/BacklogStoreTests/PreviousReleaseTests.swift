@@ -106,7 +106,7 @@ struct PreviousReleaseTests {
     expect(try previous(Self.delete, fixture, key, "5001").isEmpty)
     try expectEqual(stored(), ["6001", "7001", "8001", "9001"])
 
-    // To 0.1.0 the other service's vehicle is another vehicle, whose records may be dropped and may expire.
+    // For release 0.1.0, the other service's vehicle is a different one: its records may be dropped or expire.
     expect(try previous(Self.makeRoom, fixture, provider, vehicle, "1").isEmpty)
     expect(try previous(Self.forgetOthers, fixture, provider, vehicle, "3000").isEmpty)
 

@@ -17,7 +17,7 @@ struct QuantityTests {
     try expectEqual(Quantity.duration(text), duration)
   }
 
-  @Test("distances, speeds and sizes have units")
+  @Test("distances, speeds and sizes are converted from their units to metres, m/s and bytes")
   func others() throws {
     try expectEqual(Quantity.parse("25 m", as: Quantity.distances), 25)
     try expectEqual(Quantity.parse("1.5 km", as: Quantity.distances), 1500)

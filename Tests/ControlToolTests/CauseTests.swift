@@ -428,7 +428,7 @@ struct CauseTests {
     // If nothing prevents updates, explain reports the outcome of the last fix.
     let isFree = ["notDue", "inFlight", "spacing"].contains(state.cause)
     if !isFree { expectEqual(report.explanation.reason, state.cause) }
-    // A next request that is pending is never reported as due now.
+    // The next update is never reported as due now.
     if let next = report.nextUpdate, next.kind != "token" { expect(next.due > 0) }
   }
 }

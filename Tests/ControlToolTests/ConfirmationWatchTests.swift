@@ -29,7 +29,7 @@ struct ConfirmationWatchTests {
     watch.handle(.success(report), at: .seconds(second))
   }
 
-  @Test("reload --confirm waits, reports why the time limit is not running, and ends with the outcome")
+  @Test("reload --confirm waits, reports why the countdown is stopped, and ends with the outcome")
   mutating func follows() {
     expectEqual(handle(waiting(60), 0), .wait("60 left"))
     expectEqual(handle(waiting(59), 1), .wait(nil))

@@ -100,7 +100,7 @@ struct ConfirmedReloadTests {
     return handle(.settingsRead(.valid(configuration)), at: 0)
   }
 
-  @Test("after a restart, the rest of the time limit continues; at its end, the previous settings are restored")
+  @Test("after a restart, the countdown resumes with the time left; at its end, the previous settings are restored")
   mutating func goesOn() throws {
     let record = "fleet-locationd confirmation 1\nwaiting b 60 40 1 1\nend\n"
     let effects = start(try Self.configuration(Self.parts { $0.source = "x" }), record: record)

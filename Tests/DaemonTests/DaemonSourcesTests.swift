@@ -138,7 +138,7 @@ struct DaemonSourcesTests {
     expectEqual(lines(handle(.sources(sources("b")))), [])
   }
 
-  @Test("while another process has the vehicle, no source is open; each is opened when the vehicle is free")
+  @Test("while another process has locked the vehicle, no source is open; each is opened when the vehicle is free")
   mutating func inUse() {
     let holder = VehicleHolder(unit: "other", process: 7)
     _ = handle(.vehicle(.vehicleLocked(by: holder)))
@@ -150,7 +150,7 @@ struct DaemonSourcesTests {
     expectEqual(lines(handle(.vehicle(.vehicleLocked(by: nil)))), [])
   }
 
-  @Test("if another process has the vehicle of new settings, the sources are closed until the vehicle is free")
+  @Test("if another process has locked the vehicle of new settings, the sources are closed until the vehicle is free")
   mutating func inUseAfterReload() throws {
     _ = handle(.sources(sources("a")))
     let new = Daemon.Configuration(

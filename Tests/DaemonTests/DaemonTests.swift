@@ -89,7 +89,7 @@ struct DaemonTests {
     expectEqual(daemon.run?.vehicle.snapshot(at: DaemonTests.moment(3)).vehicle, "truck-3")
   }
 
-  @Test("with another backlog.directory, the old file is closed and the new one is opened")
+  @Test("when backlog.directory changes, the old file is closed and the new one is opened")
   mutating func configureDirectory() throws {
     _ = open(at: 3)
     _ = handle(.storeEnded(.opened(nil)), at: 3)

@@ -231,7 +231,7 @@ struct StartupTests {
     expectEqual(handle(.request(id: 1, .drive(.pause)), at: 9), [.storePause(PauseRecord(since: nil))])
   }
 
-  @Test("a stop ends the process even while it waits for a file; a deleted directory causes a restart")
+  @Test("on a stop the process exits even while it waits for a file; a deleted directory causes a restart")
   mutating func stop() throws {
     _ = beginWaiting()
     expectEqual(handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM"))), [.exit(.stopped)])
@@ -244,7 +244,7 @@ struct StartupTests {
       [.event(.stopping(.directoryDeleted("/run/x"))), .exit(.restarting)])
   }
 
-  @Test("while another process has the vehicle, the run begins without opening the receiver")
+  @Test("while another process has locked the vehicle, the run begins without opening the receiver")
   mutating func inUse() throws {
     _ = handle(.launched)
     let holder = VehicleHolder(unit: "other.service", process: 7)

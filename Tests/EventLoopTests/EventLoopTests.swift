@@ -147,7 +147,7 @@ struct EventLoopTests {
     source.close()
   }
 
-  @Test("A child's end is reported with its exit code, or with the signal that killed it")
+  @Test("A child's termination is reported with its exit code, or with the signal that killed it")
   func children() throws {
     EventLoop.blockSignals()
     let loop = try EventLoop()

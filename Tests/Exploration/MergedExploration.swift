@@ -66,8 +66,8 @@ struct MergedExploration {
     return true
   }
 
-  /// Checks that a state that is equivalent to another continues like that one, in each next step and until the vehicle
-  /// is online.
+  /// Checks that two equivalent states behave identically: in every possible next step, and until the vehicle is
+  /// online.
   private mutating func compare(_ world: SmallWorld, _ steps: [Step], with otherSteps: [Step]) {
     compared += 1
     func report(_ difference: String) {

@@ -277,7 +277,7 @@ struct SmallWorld {
       inputs.append(.dutyStored(nil))
     case .lockVehicle: inputs.append(.vehicle(.vehicleLocked(by: nil)))
     case .readSettings: inputs.append(.settingsRead(.valid(configuration)))
-    case .position: if isPaused { violate("a program is told a position of a pause") }
+    case .position: if isPaused { violate("a position of a pause is reported to a program") }
     case .store(let operation): if let outcome = run(operation) { inputs.append(.storeEnded(outcome)) }
     default: break
     }

@@ -22,7 +22,7 @@ struct RoadReportTests {
   }
 
   @Test(
-    "an update contains the newest fix, even if its arrival time varies, and the update interval is kept",
+    "at least 97 % of updates contain the newest fix despite arrival jitter, and their mean interval is 10 s",
     arguments: ReportingDocument.kinds.indices)
   func freshness(index: Int) throws {
     let kind = ReportingDocument.kinds[index]

@@ -15,7 +15,7 @@ struct Score: Equatable {
   private(set) var goodRefused = 0
   /// The longest time in seconds for which good fixes were rejected.
   private(set) var longestSilence = 0
-  /// How often the vehicle was found to have stopped or started.
+  /// The number of times that the vehicle was found to have stopped or started.
   private(set) var turns = 0
   /// The largest error in metres of a reported position when the fix was good.
   private(set) var largestError = 0.0

@@ -338,7 +338,7 @@ struct ModemSessionTests {
 
   @Test(
     "if polkit forbids switching the receiver on, this is reported once, and retried every minute and on changes")
-  func rights() throws {
+  func polkitDenial() throws {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let effects = session.handle(.refused(.unauthorized), at: .boot)

@@ -507,7 +507,7 @@ struct NMEANetworkSessionTests {
     expectEqual(later.first { $0.hasPrefix("fix") }, "fix 51", "\(later)")
   }
 
-  @Test("a sender is read even if it uses another port for each epoch, or restarts with another port")
+  @Test("a sender is read even if it uses a different port for each epoch, or restarts with a different port")
   func newPorts() {
     var bench = Bench(.datagrams(isGroup: false))
     _ = bench.handle(.opened())

@@ -289,7 +289,7 @@ struct SerialSessionTests {
     // Nothing is decoded while the port is closed.
     expectEqual(bench.receive(2), [])
     expectEqual(bench.handle(.appeared), ["open at 4800"])
-    expectEqual(bench.handle(.openFailed("/dev/gps0: no rights")), ["lost /dev/gps0: no rights"])
+    expectEqual(bench.handle(.openFailed("/dev/gps0: permission denied")), ["lost /dev/gps0: permission denied"])
     expectEqual(bench.wait(), ["open at 4800"])
     _ = bench.handle(.opened(isTerminal: true))
     expectEqual(bench.receive(3), ["reading /dev/gps0 at 4800 baud"])

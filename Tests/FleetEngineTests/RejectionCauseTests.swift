@@ -52,7 +52,7 @@ struct RejectionCauseTests {
       ),
       ("The caller does not have permission", nil, nil),
     ] as [(String, String?, RejectionCause?)])
-  func rights(message: String, reason: String?, cause: RejectionCause?) throws {
+  func permissions(message: String, reason: String?, cause: RejectionCause?) throws {
     let failure = try #require(refusal(403, "PERMISSION_DENIED", message, reason: reason))
     expectEqual(failure.category, .permissionDenied)
     expectEqual(failure.cause, cause)

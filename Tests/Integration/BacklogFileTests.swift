@@ -211,7 +211,7 @@ struct BacklogFileTests {
     expect(try status(bench).contains("in memory: backlog.directory is not set"))
   }
 
-  @Test("a reload with another backlog.directory moves all queued positions there")
+  @Test("a reload with a changed backlog.directory moves all queued positions there")
   func otherDirectory() throws {
     let (bench, track, state) = try vehicle()
     let daemon = try start(bench, state)

@@ -73,9 +73,9 @@ struct CommandLineTests {
 
   @Test(
     "a command without the permission that it needs says so and exits with 77",
-    .enabled(if: geteuid() == 0, "root drops its rights"),
+    .enabled(if: geteuid() == 0, "needs root, to drop privileges"),
     arguments: ["status", "explain", "metrics", "pause", "resume", "reload", "check", "doctor", "token"])
-  func rights(command: String) throws {
+  func withoutPermission(command: String) throws {
     let bench = try TestBench(emulator: nil)
     let settings = try bench.writeSettings()
     expect(chmod(settings, 0o600) == 0 && chmod(bench.directory.path, 0o700) == 0)
@@ -89,9 +89,10 @@ struct CommandLineTests {
   }
 
   @Test(
-    "--check without read permission says so and exits with 77", .enabled(if: geteuid() == 0, "root drops its rights"),
+    "--check without read permission says so and exits with 77",
+    .enabled(if: geteuid() == 0, "needs root, to drop privileges"),
     arguments: ["settings", "conf.d", "secret"])
-  func checkRights(closed: String) throws {
+  func checkWithoutReadPermission(closed: String) throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
     let secret = try bench.directory.write("s3cret", to: "secret")
@@ -215,8 +216,8 @@ struct CommandLineTests {
     expect(dashes.errors.text.contains("--verdict: no such file"))
   }
 
-  @Test("setup requires root", .enabled(if: geteuid() == 0, "root drops its rights"))
-  func setupRights() throws {
+  @Test("setup requires root", .enabled(if: geteuid() == 0, "needs root, to drop privileges"))
+  func setupWithoutRoot() throws {
     let process = try ChildProcess("fleet-locationctl", ["setup"], user: 65_534)
     try expectEqual(process.finish(), 77)
     expect(process.errors.text.contains("permission denied") && process.errors.text.contains("root"))

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Queued positions survive the end of the process, and power cuts.
+/// Queued positions survive the exit of the process, and power cuts.
 struct DurableBacklogTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 

@@ -164,7 +164,7 @@ struct FleetEngineFaultTests {
     expect(daemon.logs("Offline (network)"))
   }
 
-  @Test("if Fleet Engine restarts with another signing key, it still gets the positions of the outage")
+  @Test("if Fleet Engine restarts with a different signing key, it still gets the positions of the outage")
   func restart() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

@@ -7,7 +7,7 @@ import Testing
 
 /// Faults in the daemon's environment.
 struct SurroundingsTests {
-  @Test("the daemon survives the end of the process that reads its standard error")
+  @Test("the daemon survives the exit of the process that reads its standard error")
   func brokenPipe() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

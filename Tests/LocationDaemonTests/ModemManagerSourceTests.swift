@@ -11,7 +11,7 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-/// A modem source without a D-Bus bus, or with an unresponsive one; Tests/Interop tests it with ModemManager.
+/// A modem source without a D-Bus system bus, or with an unresponsive one; Tests/Interop tests it with ModemManager.
 struct ModemManagerSourceTests {
   private func source(_ loop: EventLoop, _ path: String, _ log: SourceLog) throws -> SourceRig {
     let session = ModemSession(selection: ModemSelection(), silenceTimeout: .seconds(10), seed: 1)
@@ -29,7 +29,7 @@ struct ModemManagerSourceTests {
     directory = try TemporaryDirectory()
   }
 
-  @Test("a missing D-Bus bus is reported, and the connection is retried")
+  @Test("a missing D-Bus system bus is reported, and the connection is retried")
   func absent() throws {
     let loop = try EventLoop()
     let log = SourceLog()

@@ -148,7 +148,7 @@ final class StorePerformerTests {
     performer.start()
     try add(1...1500, to: performer)
     expect(try loop.runs { self.reports.count > 2 })
-    // A slow machine writes several times, and each write may need space.
+    // A slow machine needs several commits, and each of them may have to make room.
     expect(reported.prefix(2) == ["restored []", "healthy"] && Set(reported.dropFirst(2)) == ["others dropped"])
     performer.close()
     try expectEqual(stored(), Array(1...1500))
@@ -225,7 +225,7 @@ final class StorePerformerTests {
     try expectEqual(stored(), Array(1...51))
   }
 
-  @Test("a file with another modification time or other permissions stays in use")
+  @Test("a file whose modification time or permissions have changed stays in use")
   func touched() throws {
     let performer = try performer()
     performer.start()

@@ -50,7 +50,7 @@ struct NMEACadenceTests {
     expectEqual(firstComplete(&cadence, every: 1000, from: 6000), 2)
   }
 
-  @Test("the order of sentences is part of the sequence")
+  @Test("the same sentences in a different order do not match the learned sequence")
   func order() {
     var cadence = NMEACadence()
     _ = firstComplete(&cadence, every: 1000)

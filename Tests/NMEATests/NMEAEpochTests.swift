@@ -167,7 +167,7 @@ struct NMEAEpochTests {
     expectEqual(counts.reduce(0, +), 8)
   }
 
-  @Test("A sentence after the expected end of its epoch gives no second fix, and later epochs wait for its type")
+  @Test("A late sentence gives no second fix, and later epochs are complete only with a sentence of its type")
   func relearns() {
     var text = ""
     for second in 0..<6 { text += recording(Self.rmc("12000\(second)", "211126")) }

@@ -201,7 +201,7 @@ struct FixReferenceTests {
 
   // MARK: - Dates
 
-  @Test("a corrected date shifts the time, the clock offset and the motion")
+  @Test("a corrected date also shifts the clock offset and the previous fix's time, so that the motion stays known")
   func redate() throws {
     let day = Duration.seconds(86_400)
     var second = try reference(10, at: 1)

@@ -5,7 +5,7 @@ import Testing
 
 /// A short form of `make fleet`, which simulates ten thousand vehicles in every scenario.
 struct FleetTests {
-  @Test("a simulated fleet gives the same result with any number of threads, and another result with another seed")
+  @Test("a simulated fleet gives the same result with any number of threads, and a different result with another seed")
   func threads() async throws {
     let scenario = try #require(FleetScenario.named("start")).shortened(to: 90)
     let one = await FleetModel(vehicles: 21, seed: 7, threads: 1, fixPeriod: 5).run(scenario)

@@ -80,7 +80,7 @@ struct LifecycleScenarios {
     expectEqual(world.fetches.count, 2)
   }
 
-  @Test("a stop on a good network sends the newest position, and the daemon ends in time")
+  @Test("a stop on a good network sends the newest position, and the daemon exits in time")
   func stop() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(307, .stop(within: 5))]))
     let end = try #require(world.finishedAt)
@@ -89,7 +89,7 @@ struct LifecycleScenarios {
     expect(world.server.applied.last.map { World.second(of: $0.live) } ?? 0 >= 306)
   }
 
-  @Test("a stop without a network ends the daemon in time, and reports the number of undelivered positions")
+  @Test("on a stop without a network the daemon exits in time, and reports the number of undelivered positions")
   func stopWithoutNetwork() throws {
     for kind in [Fault.Kind.unreachable, .silent] {
       let world = try World.drive(

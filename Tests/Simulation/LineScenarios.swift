@@ -200,7 +200,7 @@ struct LineScenarios {
     expect(world.longestGap(5..<58) <= 11)
   }
 
-  @Test("a receiver with another baud rate than configured is reported as such, and read once its baud rate is right")
+  @Test("a receiver whose baud rate differs from the configured one is reported, and read once its baud rate is right")
   func wrongBaudRate() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))
     expect(world.agent.statistics.fixes <= 300)

@@ -14,7 +14,7 @@ struct LockScenarios {
     Fault(.otherDaemon(vehicle: vehicle), seconds)
   }
 
-  @Test("while another daemon has the vehicle, nothing is sent; the first update follows soon after that daemon ends")
+  @Test("while another daemon has locked the vehicle, nothing is sent; soon after it exits the first update follows")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Self.other(0..<300)]))
     expectEqual(world.attempts(0..<300), 0)
@@ -44,7 +44,8 @@ struct LockScenarios {
   }
 
   @Test(
-    "after a reload to a vehicle that another daemon has, nothing is sent; after one to a free vehicle, updates resume")
+    "after a reload to a vehicle that another daemon has locked, nothing is sent; after one to a free vehicle, updates resume"
+  )
   func reload() throws {
     let world = try World.drive(
       Scenario(
@@ -56,7 +57,7 @@ struct LockScenarios {
   }
 
   @Test(
-    "positions queued before another daemon gets the vehicle are delivered after that daemon ends, and none is added")
+    "positions queued before another daemon locks the vehicle are delivered after it exits, and none is added")
   func backlog() throws {
     let world = try World.drive(
       Scenario(
@@ -68,7 +69,9 @@ struct LockScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("a pause that begins while another daemon has the vehicle is in force afterwards, unless it has ended by then")
+  @Test(
+    "a pause that begins while another daemon has locked the vehicle is in force afterwards, unless it has ended by then"
+  )
   func pause() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Self.other(0..<300)], acts: [(100, .pause), (500, .resume)]))
@@ -90,7 +93,7 @@ struct LockScenarios {
     expectEqual(world.server.states.last?.isOnline, false)
   }
 
-  @Test("a stop while another daemon has the vehicle ends the daemon at once, without a request")
+  @Test("on a stop while another daemon has locked the vehicle, the daemon exits at once, without a request")
   func stop() throws {
     let world = try World.drive(
       Scenario(
@@ -120,7 +123,9 @@ struct LockScenarios {
     expect(!world.applied(290..<296).isEmpty)
   }
 
-  @Test("while settings with a vehicle that another daemon has are being read, the previous vehicle is still reported")
+  @Test(
+    "while settings with a vehicle that another daemon has locked are being read, the previous vehicle is still reported"
+  )
   func readWhileInUse() throws {
     let world = try World.drive(
       Scenario(

@@ -94,7 +94,7 @@ struct PauseScenarios {
     expectEqual(world.applied(1000..<1003).map(\.vehicle), ["truck-2"])
   }
 
-  @Test("a stop during a pause ends the daemon at once, without a request")
+  @Test("on a stop during a pause the daemon exits at once, without a request")
   func stop() throws {
     let world = try World.drive(
       Scenario(
@@ -106,7 +106,7 @@ struct PauseScenarios {
     expect(world.copy.count >= 7)
   }
 
-  @Test("when a recording ends during a pause, the daemon ends without a request")
+  @Test("when a recording ends during a pause, the daemon exits without a request")
   func sourceEnds() throws {
     let world = try World.drive(Scenario(duration: 600, acts: [(300, .pause), (400, .sourceEnded)]))
     expectEqual(world.finishedAt, World.time(400))

@@ -138,7 +138,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "if the provider sends no Date, the machine's clock and the token's iat together outvote a receiver that is ahead",
+    "if the provider sends no Date, the machine's clock and the token's iat together outvote a receiver clock that is ahead",
     arguments: [18, 3600, 50_000_000], [5, 25, 120])
   func undatedProvider(ahead: Int, length: Int) throws {
     for backdating in [0, 2] as [Int64] {
@@ -314,7 +314,7 @@ struct TimeScenarios {
     }
   }
 
-  @Test("positions of the previous run are not thinned because of those of a receiver that is ahead in this run")
+  @Test("a receiver whose clock is ahead in this run does not cause positions of the previous run to be thinned")
   func thinnedAcrossRuns() throws {
     let world = try World.drive(
       Scenario(

@@ -65,8 +65,8 @@ struct StoreAgentTests {
       handle(.ended(.failed(StoreAgent.Failure(kind, message))))
     }
 
-    /// Advances to the next deadline. In a commit, `+` precedes the second of a written record, `-` that of a deleted
-    /// one.
+    /// Advances to the next deadline. In a commit, `+` precedes the time in seconds of a written record, `-` that of a
+    /// deleted one.
     mutating func written() -> [String] {
       guard let deadline else { return ["no deadline"] }
       return handle(.deadline, at: deadline)

@@ -214,7 +214,7 @@ struct StoredPositionTests {
     expectEqual(fixture.agent.delivery.backlog.count, 1)
   }
 
-  @Test("a live position older than the last one of the previous run may be ignored, so it is sent again with a fix")
+  @Test("Fleet Engine may ignore a live position older than the previous run's last: the next update contains it again")
   func newerBefore() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let limits = StoredRunState(

@@ -154,7 +154,7 @@ struct VehicleAgentDutyTests {
     expectNil(fixture.agent.delivery.onlineDue)
   }
 
-  @Test("OFFLINE that was rejected, or had no connection, cannot arrive later: ONLINE is sent with the first fix")
+  @Test("an OFFLINE that was rejected or could not be sent cannot arrive later: ONLINE is sent with the first fix")
   func certain() throws {
     for outcome in [AgentFixture.error(503, "UNAVAILABLE"), AgentFixture.unreachable] {
       var fixture = try fixture()

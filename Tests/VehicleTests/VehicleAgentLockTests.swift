@@ -31,7 +31,7 @@ struct VehicleAgentLockTests {
     expectEqual(fixture.agent.plan(at: .boot + .seconds(31)).cause, .vehicleInUse(by: Self.van, since: .boot))
   }
 
-  @Test("after the other process ends, the next fix is sent, but no earlier fix")
+  @Test("after the other process exits, the next fix is sent, but no earlier fix")
   func free() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
@@ -39,7 +39,7 @@ struct VehicleAgentLockTests {
     let effects = fixture.handle(.vehicleLocked(by: nil), at: 10)
     expectEqual(effects.events, [.vehicleFree])
     expect(effects.brief.isEmpty)
-    // The other process may have sent an update just before its end.
+    // The other process may have sent an update just before it exited.
     for second in 11...14 { expect(try fixture.drive(to: Double(second)).brief.isEmpty) }
     expect(try fixture.drive(to: 15).brief.contains { $0.hasPrefix("fetch 1") })
     expect(fixture.handle(.tokenEnded(id: 1, fixture.token()), at: 15.5).brief.contains("send 1"))

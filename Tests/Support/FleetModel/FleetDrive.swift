@@ -9,7 +9,7 @@ struct FleetDrive {
   private var longitude: Double
   private var heading: Double
   private var speed = 0.0
-  private var aim = 0.0
+  private var targetSpeed = 0.0
   /// Degrees per second.
   private var turn = 0.0
   private var secondsLeft = 0.0
@@ -22,15 +22,15 @@ struct FleetDrive {
     // The state at a random moment of a round.
     let isDriving = Double.random(in: 0..<1, using: &random) < 480 / (480 + 150)
     if isDriving { speed = .random(in: 8...20, using: &random) }
-    aim = speed
+    targetSpeed = speed
     secondsLeft = .random(in: 0...(isDriving ? 600 : 200), using: &random)
   }
 
   mutating func advance(by seconds: Double, using random: inout SplitMix64) {
     secondsLeft -= seconds
     if secondsLeft <= 0 {
-      let isDriving = aim == 0
-      aim = isDriving ? .random(in: 8...20, using: &random) : 0
+      let isDriving = targetSpeed == 0
+      targetSpeed = isDriving ? .random(in: 8...20, using: &random) : 0
       secondsLeft = isDriving ? .random(in: 240...720, using: &random) : .random(in: 60...240, using: &random)
     }
     secondsToTurn -= seconds
@@ -39,7 +39,7 @@ struct FleetDrive {
       secondsToTurn = .random(in: 5...40, using: &random)
     }
     let before = speed
-    speed += min(max(aim - speed, -2 * seconds), 2 * seconds)
+    speed += min(max(targetSpeed - speed, -2 * seconds), 2 * seconds)
     guard speed > 0 || before > 0 else { return }
     let distance = (speed + before) / 2 * seconds
     let radians = heading * .pi / 180

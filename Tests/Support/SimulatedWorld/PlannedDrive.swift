@@ -21,8 +21,8 @@ struct PlannedDrive {
   private(set) var coordinate: Coordinate
   private(set) var speed = 0.0
   private(set) var heading: Double
-  private var aim = 0.0
-  private var aimUntil = 0
+  private var targetSpeed = 0.0
+  private var targetUntil = 0
 
   init(_ plan: Plan, from start: Coordinate, seed: UInt64) {
     self.plan = plan
@@ -34,33 +34,33 @@ struct PlannedDrive {
 
   /// Drives for one more second.
   mutating func advance(second: Int) {
-    if second >= aimUntil { chooseAim(second) }
+    if second >= targetUntil { chooseTargetSpeed(second) }
     // 2 m/s² in both directions: a truck that is driven smoothly.
-    speed += min(max(aim - speed, -2), 2)
+    speed += min(max(targetSpeed - speed, -2), 2)
     if speed > 1 {
       heading = (heading + Double.random(in: -4...4, using: &random) + 360).truncatingRemainder(dividingBy: 360)
     }
     coordinate = coordinate.stepped(by: speed, heading: heading)
   }
 
-  private mutating func chooseAim(_ second: Int) {
+  private mutating func chooseTargetSpeed(_ second: Int) {
     switch plan {
     case .steady(let steady):
-      (aim, aimUntil) = (steady, .max)
+      (targetSpeed, targetUntil) = (steady, .max)
     case .city:
       let isRed = second % 70 >= 40
-      (aim, aimUntil) = (isRed ? 0 : 12, second + (isRed ? 70 : 40) - second % 70)
+      (targetSpeed, targetUntil) = (isRed ? 0 : 12, second + (isRed ? 70 : 40) - second % 70)
     case .random:
-      aim = Int.random(in: 0..<4, using: &random) == 0 ? 0 : Double.random(in: 3...30, using: &random)
-      aimUntil = second + Int.random(in: 5...180, using: &random)
+      targetSpeed = Int.random(in: 0..<4, using: &random) == 0 ? 0 : Double.random(in: 3...30, using: &random)
+      targetUntil = second + Int.random(in: 5...180, using: &random)
     case .stretches(let stretches):
       var end = 0
       for stretch in stretches {
         end += stretch.seconds
-        (aim, aimUntil) = (stretch.speed, end)
+        (targetSpeed, targetUntil) = (stretch.speed, end)
         if second < end { return }
       }
-      aimUntil = .max
+      targetUntil = .max
     }
   }
 }

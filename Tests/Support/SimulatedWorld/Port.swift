@@ -56,7 +56,7 @@ final class Port {
   var awaited: Set<Int> = []
   /// When each position came out of the decoder of a recording, by the second in which it was written.
   var decodedAt: [Int: BootInstant] = [:]
-  /// The second of the last epoch that was transmitted whole.
+  /// The time, in seconds since boot, of the last epoch that was transmitted completely.
   var lastWhole = 0
   /// The second since which the receiver has sent over a line without a fault; nil while it does not.
   var fineSince: Int?

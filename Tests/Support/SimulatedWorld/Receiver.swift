@@ -46,7 +46,7 @@ struct Receiver {
   private var places: [Int: Coordinate] = [:]
   /// The time of day of the last epoch that was sent; nil if that epoch had none.
   private var lastTimeOfDay: Int64?
-  /// Positions with a wrong time, and its error in seconds, by the second of the position.
+  /// Positions with a wrong time, and its error in seconds, by the true time in seconds since boot.
   private var misdated: [Int: (reported: ReportedFix, error: Int)] = [:]
   /// All errors in seconds that the time of day has had: a timestamp may have been corrected by any of them.
   private var errors: Set<Int> = [0]

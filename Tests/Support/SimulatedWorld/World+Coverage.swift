@@ -72,7 +72,7 @@ extension World {
     coverage.duties.cover(duty)
   }
 
-  /// At the end of the process.
+  /// When the process exits.
   func coverStatistics() {
     guard let statistics = daemon.run?.vehicle.statistics else { return }
     for rejection in statistics.rejected.keys { coverage.rejections.cover(rejection) }

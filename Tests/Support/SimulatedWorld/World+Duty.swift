@@ -117,7 +117,7 @@ extension World {
     else { return }
     // The effect of a wrong clock on certificates is not a temporary fault.
     guard !scenario.hasCertificates else { return }
-    // The longest backoff after a failure, and the duration of a request, in seconds.
+    // The longest backoff after a failure plus the duration of a request, in seconds.
     let longest = 330
     // Without settings the daemon has no vehicle, and `checkWaiting` checks for how long.
     var calmSince = World.seconds(scenario.hasInstallationFaults ? max(offlineSince, installation.ranAt) : offlineSince)

@@ -33,7 +33,7 @@ struct Installation {
   /// When the settings came into force, and the number of restarts since.
   var forceSince = BootInstant.boot
   var forceRestarts = 0
-  /// How often each edition came into force, by its number; others may have been in force in between.
+  /// The number of times that each edition came into force, by its number; others may have been in force in between.
   var activations: [Int: Int] = [:]
   /// The previous settings, when they came into force, and the number of restarts while they were in force.
   var previous: (edition: Edition, since: BootInstant, restarts: Int)?

@@ -317,8 +317,8 @@ extension World {
     }
   }
 
-  /// The second of the fifth good fix after this second: after a fix with a wrong time, the filter accepts right ones
-  /// only from the fifth on.
+  /// The time, in seconds since boot, of the fifth good fix after this second: after a fix with a wrong time, the
+  /// filter accepts right ones only from the fifth on.
   private func fifthSoundFix(after second: Double) -> Double? {
     let sound = track.indices.dropFirst(Int(second)).lazy.filter { [track] in track[$0].hasFix }
     return sound.dropFirst(4).first.map { Double($0 + 1) }

@@ -38,12 +38,12 @@ extension World {
     events.filter { $0.event.kind == kind }.map(\.event.sentence)
   }
 
-  /// The second since boot of a position.
+  /// The time of a position, in whole seconds since boot.
   static func second(of position: FleetEngineServer.Position) -> Int {
     Int((position.time - Scenario.boot).wholeSeconds)
   }
 
-  /// The seconds of all positions at the server, live and past.
+  /// The times, in seconds since boot, of all positions at the server, live and past.
   var arrivedSeconds: Set<Int> {
     Set(server.applied.flatMap { $0.past + [$0.live] }.map(World.second))
   }

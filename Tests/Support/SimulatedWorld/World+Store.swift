@@ -29,9 +29,9 @@ struct Disk {
   }
 
   fileprivate(set) var held: [String: [Backlog.ID: Backlog.Record]] = [:]
-  /// How often the file was set aside and replaced with an empty one.
+  /// The number of times that the file was set aside and replaced with an empty one.
   fileprivate(set) var setAside = 0
-  /// How often the file was deleted.
+  /// The number of times that the file was deleted.
   fileprivate(set) var deletions = 0
   /// The vehicle's records in the deleted file, until the daemon has noticed the deletion: only its memory has them.
   fileprivate(set) var missing: Set<Key> = []

@@ -182,7 +182,8 @@ final class World {
   private(set) var lostAt: [Disk.Key: BootInstant] = [:]
   /// Positions that the store has dropped because they expired while another vehicle was configured.
   var forgotten: Set<Disk.Key> = []
-  /// How often a power cut has restored a position that had been removed, because its removal was not on disk yet.
+  /// The number of times that a power cut has restored a position that had been removed, because its removal was not on
+  /// disk yet.
   var revived: [Disk.Key: Int] = [:]
   /// The largest reported error of thinning in metres, over all runs.
   var thinnedWithin = 0.0
@@ -356,7 +357,7 @@ final class World {
   /// The origin of the next event.
   private enum Turn { case queue, port(Int), daemon }
 
-  /// Runs until the scenario or the daemon ends.
+  /// Runs until the scenario ends or the daemon exits.
   func run() {
     let end = World.time(scenario.duration)
     launch()
@@ -773,8 +774,10 @@ final class World {
     case .storeSettings(let text): storeSettings(text)
     case .connect, .ready, .stopping, .servePositions: break
     case .position:
-      if let pausedAt, pausedAt < now { violate("a program is told a position of a pause") }
-      if inUseSince != nil { violate("a program is told a position while another daemon has the vehicle") }
+      if let pausedAt, pausedAt < now { violate("a position of a pause is reported to a program") }
+      if inUseSince != nil {
+        violate("a position is reported to a program while another daemon has locked the vehicle")
+      }
     case .showStatus, .measure, .writeMetrics, .storeTraffic, .respond, .monitor: publish(effect)
     // systemd restarts the daemon.
     case .finished(let ending) where ending.result == .restarting: cutPower(for: 2, isOfPower: false)
@@ -831,7 +834,7 @@ final class World {
     switch change {
     case .added(let record):
       if let pausedAt, pausedAt < now { violate("a position is recorded during a pause") }
-      if inUseSince != nil { violate("a position is recorded while another daemon has the vehicle") }
+      if inUseSince != nil { violate("a position is recorded while another daemon has locked the vehicle") }
       recorded[Disk.Key(vehicle: vehicle, id: record.id)] = (
         now, reach.isInLongOutage(at: now), record.location.coordinate
       )
@@ -888,7 +891,7 @@ final class World {
     record(request)
     if update != nil { violate("two updates in flight") }
     // Until new settings are in force, the daemon uses the vehicle of the previous ones.
-    if inUseSince != nil, hasNewSettings { violate("an update while another daemon has the vehicle") }
+    if inUseSince != nil, hasNewSettings { violate("an update while another daemon has locked the vehicle") }
     checkDuty(of: request)
     if let last = attempts.last, last.boots == boots, now - last.at < .seconds(1) {
       violate("two attempts within a second")
@@ -1009,7 +1012,7 @@ final class World {
     record(request)
     if fetch != nil { violate("two token fetches at once") }
     if pausedAt != nil, !isOfflinePending { violate("a token fetch during a pause") }
-    if inUseSince != nil { violate("a token fetch while another daemon has the vehicle") }
+    if inUseSince != nil { violate("a token fetch while another daemon has locked the vehicle") }
     if let last = fetches.last, last >= startedAt, now - last < .seconds(1) {
       violate("two token fetches within a second")
     }
