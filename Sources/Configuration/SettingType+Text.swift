@@ -63,7 +63,7 @@ extension SettingType where Value == String {
 
   /// A key of a response, or a path of keys separated by dots.
   static let dottedKey = SettingType(
-    name: "string", allowed: "a key, or keys with dots between them", text: { "\"\($0)\"" }
+    name: "string", allowed: "a key, or a path of keys separated by dots", text: { "\"\($0)\"" }
   ) { value throws(ValueProblem) in
     let key = try value.line(expected: "a key in quotes")
     guard !key.split(separator: ".", omittingEmptySubsequences: false).contains("") else {

@@ -7,18 +7,18 @@ struct TOMLMistake {
   private let lines: [Substring]
   /// From 1.
   private let number: Int
-  private let parser: String
+  private let parserMessage: String
 
   /// - Parameters:
   ///   - text: the complete file.
   ///   - line: where the parser stopped, from 1.
-  ///   - parser: the parser's message, such as `Error while parsing string: …`.
-  init(_ text: [UInt8], line: Int, parser: String) {
+  ///   - parserMessage: the parser's message, such as `Error while parsing string: …`.
+  init(_ text: [UInt8], line: Int, parserMessage: String) {
     // In Swift, CR LF is a single character, so such a line ending splits once.
     lines = String(decoding: text, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
       .map { Substring($0) }
     number = line
-    self.parser = parser
+    self.parserMessage = parserMessage
   }
 
   /// The message, without the position.
@@ -30,14 +30,16 @@ struct TOMLMistake {
   }
 
   private var fallback: String {
-    let detail = parser.firstIndex(of: ":").map { String(parser[$0...].dropFirst(2)) } ?? parser
+    let detail = parserMessage.firstIndex(of: ":").map { String(parserMessage[$0...].dropFirst(2)) } ?? parserMessage
     return "this line cannot be read as `key = value` or `[section]`: \(detail.printable(atMost: 160))"
   }
 
   // MARK: - Duplicate sections and keys
 
   private var redefinition: String? {
-    guard parser.contains(text: "cannot redefine existing"), number >= 1, number <= lines.count else { return nil }
+    guard parserMessage.contains(text: "cannot redefine existing"), number >= 1, number <= lines.count else {
+      return nil
+    }
     let line = lines[number - 1].trimmed
     guard let name = TOMLMistake.name(line) else { return nil }
     let earlier = lines[..<(number - 1)]
@@ -83,10 +85,10 @@ struct TOMLMistake {
     guard let name = TOMLMistake.name(line), line.hasPrefix("[") else { return nil }
     let section = name.prefix { $0 != "=" }.printable(atMost: 80)
     if !line.contains("]") { return "the bracket that closes the section is missing: [\(section)]" }
-    if parser.contains(text: "closing ']'") || parser.contains(text: "value type") {
+    if parserMessage.contains(text: "closing ']'") || parserMessage.contains(text: "value type") {
       return "a list above this line is not closed: its ] is missing"
     }
-    guard parser.contains(text: "comment or whitespace") else { return nil }
+    guard parserMessage.contains(text: "comment or whitespace") else { return nil }
     return "the keys of the section [\(section)] begin on the next line; a comment begins with #"
   }
 
@@ -126,8 +128,8 @@ struct TOMLMistake {
   private func quoted(_ value: Substring, _ quote: Character, _ key: String) -> String? {
     // For multi-line strings the parser's own message is the best.
     guard !value.hasPrefix("\"\"\""), !value.hasPrefix("'''") else { return nil }
-    if parser.contains(text: "escape sequence") || parser.contains(text: "unicode scalar")
-      || parser.contains(text: "hex digit")
+    if parserMessage.contains(text: "escape sequence") || parserMessage.contains(text: "unicode scalar")
+      || parserMessage.contains(text: "hex digit")
     {
       return "a backslash in double quotes begins an escape sequence; write \\\\ for a backslash, or use single quotes"
     }
@@ -152,8 +154,8 @@ struct TOMLMistake {
   }
 
   private func bracketed(_ value: Substring, _ bracket: Character, _ key: String) -> String? {
-    if parser.contains(text: "dangling comma") { return "no comma before the } of `\(key)`" }
-    if parser.contains(text: "expected comma") { return "in the list of `\(key)` a comma or the ] is missing" }
+    if parserMessage.contains(text: "dangling comma") { return "no comma before the } of `\(key)`" }
+    if parserMessage.contains(text: "expected comma") { return "in the list of `\(key)` a comma or the ] is missing" }
     let (opened, closed) = (value.count { $0 == bracket }, value.count { $0 == (bracket == "{" ? "}" : "]") })
     guard opened > closed else { return nil }
     return bracket == "{"
@@ -166,7 +168,7 @@ struct TOMLMistake {
     let word = text.lowercased()
     if ["true", "yes", "on"].contains(word) { return "write `\(key) = true`, in small letters and without quotes" }
     if ["false", "no", "off"].contains(word) { return "write `\(key) = false`, in small letters and without quotes" }
-    if parser.contains(text: "representable") { return "the number of `\(key)` is too large" }
+    if parserMessage.contains(text: "representable") { return "the number of `\(key)` is too large" }
     if text.allSatisfy({ $0.isASCII && ($0.isNumber || ",._'+-".contains($0)) }) {
       return "the number of `\(key)` has digits and at most one point: no commas, no zeros in front"
     }

@@ -27,7 +27,7 @@ enum TOMLParser {
       }
       throw Diagnostic(
         position: SourcePosition(file: file, error.position),
-        message: TOMLMistake(bytes, line: Int(error.position.line), parser: text).message)
+        message: TOMLMistake(bytes, line: Int(error.position.line), parserMessage: text).message)
     }
     defer { unsafe ctoml_free(document) }
     guard let root = unsafe Node(ctoml_root(document)), let value = value(of: root, file: file, depth: 0) else {

@@ -127,7 +127,7 @@ package struct FoundSource: Equatable, Sendable {
 
   // MARK: - Other programs
 
-  /// The result of the check of `doctor`; empty if the other program does not run, or has no modem.
+  /// The result of the check of `doctor`; empty if the other program is not running, or has no modem.
   private func other(_ kind: FoundSource.Kind) -> [FoundSource] {
     let check: any Check =
       kind == .gpsd

@@ -80,7 +80,7 @@ package enum ServiceCredentials {
   /// Follows the path of a credential's file in a sentence.
   static let exposedClause = "holds a credential, and every user of this machine can read it"
 
-  /// Whether a credential or secret file is missing or not readable for this user, although the service may have it.
+  /// Whether a credential or secret file is missing or not readable by this user, although the service may have it.
   package static func isOutOfReach(_ error: DaemonError, _ settings: Settings) -> Bool {
     guard !ServiceImpersonation.isActive, let cause = error.cause as? ServiceManagerError else { return false }
     switch cause.code {

@@ -47,7 +47,7 @@ struct ServiceEnd: Equatable {
     case 78:
       (
         "the settings, or a file that they name, are at fault",
-        "Correct it, then: systemctl restart \(unit). A file that root can read may not be readable for the service's user"
+        "Correct it, then: systemctl restart \(unit). A file that root can read may not be readable by the service's user"
       )
     case 200: ("200/CHDIR", "Check WorkingDirectory=: systemctl cat \(unit)")
     case 203: ("203/EXEC: the program does not exist or cannot be executed", "Install the package again")

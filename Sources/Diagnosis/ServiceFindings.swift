@@ -69,12 +69,12 @@ package enum ServiceFindings {
 
   /// The unit runs, and nothing listens at its control socket.
   static func unreachable(_ unit: String, _ socket: String) -> String {
-    "\(unit) runs, but nothing listens at \(socket): it starts or ends just now, this file was deleted, or the unit "
+    "\(unit) runs, but nothing listens at \(socket): it is just starting or stopping, this file was deleted, or the unit "
       + "has another RuntimeDirectory="
   }
 
   static func unreachableAdvice(_ unit: String) -> String {
-    "Ask again in half a minute: the daemon notices a deleted file or directory; if this stays: systemctl restart \(unit)"
+    "Ask again in half a minute: the daemon notices a deleted file or directory; if this persists: systemctl restart \(unit)"
   }
 
   /// Whether the daemon has just started, so that its first update may still follow.
@@ -288,7 +288,7 @@ package enum ServiceFindings {
         ? [.pass("paused by command\(since): no position is sent until fleet-locationctl resume\(unread)")]
         : [.warn(.offlinePending, problem, advice)]
     }
-    if report.state?.isOfOtherProcess == true || report.lacksSettings { return [.fail(.notSending, problem, advice)] }
+    if report.state?.isVehicleInUse == true || report.lacksSettings { return [.fail(.notSending, problem, advice)] }
     let limit = (report.heartbeat.map { Duration.seconds($0) } ?? heartbeat) * 2
     guard let age = report.lastUpdate.map({ Duration.seconds($0) }), age <= limit else {
       let time =

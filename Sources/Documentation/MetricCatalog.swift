@@ -46,8 +46,8 @@ package enum MetricCatalog {
       The daemons of several vehicles (`fleet-locationd@NAME`) share this setting, and each writes its own file,
       `/run/fleet-locationd-NAME/fleet_locationd.prom`: link each under a name of its own. Their labels distinguish the vehicles.
 
-      The file is replaced as a whole, at most once a minute, when the daemon is awake anyway: no metric wakes an idle
-      machine. `fix_age_seconds` and `backlog_oldest_age_seconds` are ages at the time when the file was written: add
+      The file is replaced as a whole, once a minute and when the vehicle goes online or offline, while the daemon is awake anyway: no
+      metric wakes an idle machine. `fix_age_seconds` and `backlog_oldest_age_seconds` are ages at the time when the file was written: add
       `time() - node_textfile_mtime_seconds`. Metrics that end in `_timestamp_seconds` need no correction. When the daemon stops
       it writes the file once more, with `online` 0; if the file is in `/run/fleet-locationd`, systemd then removes it with the directory, and the collector reports
       `node_textfile_scrape_error 1` for the link until the service runs again.

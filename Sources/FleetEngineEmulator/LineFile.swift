@@ -4,14 +4,14 @@ import Glibc
 /// A file to which lines are appended; each is visible to other programs as soon as it is written.
 package struct LineFile: ~Copyable {
   private let descriptor: Int32
-  private let isOwned: Bool
+  private let ownsDescriptor: Bool
 
   /// Standard output.
-  package static var standardOutput: LineFile { LineFile(descriptor: STDOUT_FILENO, isOwned: false) }
+  package static var standardOutput: LineFile { LineFile(descriptor: STDOUT_FILENO, ownsDescriptor: false) }
 
-  private init(descriptor: Int32, isOwned: Bool) {
+  private init(descriptor: Int32, ownsDescriptor: Bool) {
     self.descriptor = descriptor
-    self.isOwned = isOwned
+    self.ownsDescriptor = ownsDescriptor
   }
 
   /// Opens the file for appending, or creates it, readable only by its owner.
@@ -20,14 +20,14 @@ package struct LineFile: ~Copyable {
   package init(path: String, truncating: Bool = false) throws(EmulatorError) {
     let mode = O_WRONLY | O_CREAT | O_CLOEXEC | (truncating ? O_TRUNC : O_APPEND)
     descriptor = unsafe open(path, mode, 0o600)
-    isOwned = true
+    ownsDescriptor = true
     guard descriptor >= 0 else {
       let reason = unsafe String(cString: strerror(errno))
       throw EmulatorError(.recording, "cannot write to \(path): \(reason)")
     }
   }
 
-  deinit { if isOwned { _ = close(descriptor) } }
+  deinit { if ownsDescriptor { _ = close(descriptor) } }
 
   /// - Returns: whether the whole line was written.
   @discardableResult

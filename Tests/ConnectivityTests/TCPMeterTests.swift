@@ -26,11 +26,11 @@ struct TCPMeterTests {
     meter.opened(5)
     for sent in [100, 100, 250, 400] as [UInt64] { meter.read(5, Self.traffic(sent, sent / 2)) }
     expectEqual(meter.total, Self.traffic(400, 200))
-    meter.closed(5, Self.traffic(420, 230, again: 20, segments: 9))
+    meter.willClose(5, Self.traffic(420, 230, again: 20, segments: 9))
     expectEqual(meter.total, Self.traffic(420, 230, again: 20, segments: 9))
     expect(meter.open.isEmpty)
     // Events of connections that are closed, or were never opened here, are ignored.
-    meter.closed(5, Self.traffic(999))
+    meter.willClose(5, Self.traffic(999))
     meter.read(6, Self.traffic(999))
     expectEqual(meter.total.sent, 420)
   }
@@ -41,9 +41,9 @@ struct TCPMeterTests {
     meter.opened(5)
     meter.opened(6)
     meter.read(5, Self.traffic(1000))
-    meter.closed(5, Self.traffic(1100))
+    meter.willClose(5, Self.traffic(1100))
     meter.opened(5)
-    meter.closed(5, Self.traffic(1500, 10))
+    meter.willClose(5, Self.traffic(1500, 10))
     expectEqual(meter.total, Self.traffic(2600, 10))
     // The end of the previous connection was not seen.
     meter.opened(6)
@@ -68,7 +68,7 @@ struct TCPMeterTests {
     var meter = TCPMeter()
     meter.opened(5)
     meter.read(5, Self.traffic(700))
-    meter.closed(5, nil)
+    meter.willClose(5, nil)
     expect(meter.total.sent == 700 && meter.open.isEmpty)
   }
 }

@@ -155,7 +155,7 @@ struct StatusScreenTests {
       let sheet = StatusRows(try StatusScreenTests.status(changes))
       for columns in [1, 2, 14, 15, 40, 71, 72, 80, 200] {
         for rows in [1, 3, 12, 24, 60] {
-          for failure in [nil, StyledText("the daemon does not run: systemctl status fleet-locationd")] {
+          for failure in [nil, StyledText("the daemon is not running: systemctl status fleet-locationd")] {
             let lines = StatusScreen.frame(
               of: sheet, failure: failure, size: Terminal.Size(columns: columns, rows: rows),
               capabilities: capabilities)
@@ -243,15 +243,15 @@ struct StatusScreenTests {
   func silent() throws {
     let sheet = StatusRows(try StatusScreenTests.status())
     let lines = StatusScreen.frame(
-      of: sheet, failure: StyledText("For 5 s: the daemon does not run"), size: Terminal.Size(columns: 80, rows: 24),
+      of: sheet, failure: StyledText("For 5 s: the daemon is not running"), size: Terminal.Size(columns: 80, rows: 24),
       capabilities: StatusScreenTests.full)
     expect(lines[0].text.hasPrefix("truck-17  no daemon answers"))
-    expectEqual(lines[1].pieces, [StyledText.Piece(text: "For 5 s: the daemon does not run", style: .bad)])
+    expectEqual(lines[1].pieces, [StyledText.Piece(text: "For 5 s: the daemon is not running", style: .bad)])
     expect(lines.contains { $0.text.hasPrefix("Token ") && $0.pieces.allSatisfy { $0.style == .faint } })
     let first = StatusScreen.frame(
-      of: nil, failure: StyledText("the daemon does not run"), size: Terminal.Size(columns: 80, rows: 24),
+      of: nil, failure: StyledText("the daemon is not running"), size: Terminal.Size(columns: 80, rows: 24),
       capabilities: StatusScreenTests.full)
-    expectEqual(first.map(\.text).dropFirst(), ["the daemon does not run"])
+    expectEqual(first.map(\.text).dropFirst(), ["the daemon is not running"])
   }
 
   @Test("in a pipe, each row is one line of any length that begins with its name, without drawings")

@@ -122,7 +122,7 @@ struct SupportReportTests {
     expectEqual(
       report.listing(isRunning: false),
       """
-      The daemon does not run; the report is made without it.
+      The daemon is not running; the report is made without it.
       Contents, in bytes:
         doctor.json    3  all checks
         report.txt   179  the commands of this report
@@ -141,7 +141,7 @@ struct SupportReportTests {
 
         """,
       ])
-    expect(report.listing(isRunning: true).hasPrefix("The daemon runs.\n"))
+    expect(report.listing(isRunning: true).hasPrefix("The daemon is running.\n"))
   }
 
   @Test("the addresses in the log line of a crash are not masked")

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Diagnosis
 
 struct FleetEngineFindingsTests {
-  @Test("the advice suggests a DNS look-up only for a host name, not for an address")
+  @Test("the advice suggests a DNS lookup only for a host name, not for an address")
   func refused() {
     expect(FleetEngineCheck.refusedAdvice("tokens.example.com").contains("getent hosts tokens.example.com"))
     for address in ["127.0.0.1", "::1"] { expect(!FleetEngineCheck.refusedAdvice(address).contains("getent")) }

@@ -52,7 +52,7 @@ struct ServiceFindingsTests {
   }
 
   static let silent = ServiceFindings.Daemon.none(
-    "the daemon does not run (no process listens at /run/fleet-locationd/control.sock)", advice: "Start it",
+    "the daemon is not running (no process listens at /run/fleet-locationd/control.sock)", advice: "Start it",
     socket: "/run/fleet-locationd/control.sock")
 
   // MARK: - No problem

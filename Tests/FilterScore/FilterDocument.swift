@@ -38,10 +38,10 @@ enum FilterDocument {
     }
     return text + """
 
-      The limits are settings ([filter] in [settings.md](settings.md)). The other rules are fixed. A *predicted position* is the one
-      to which the speeds and headings of the two fixes lead.
+      The limits are settings ([filter] in [settings.md](settings.md)). The other rules are fixed. A *predicted position* is the
+      last accepted one, extrapolated with the reported speeds and headings.
 
-      * **Time.** A time stamp may be at most 3 s ahead of elapsed time, counted from earlier stamps, and at most `max_age` behind it. A
+      * **Time.** A timestamp may be at most 3 s ahead of elapsed time, counted from earlier stamps, and at most `max_age` behind it. A
         date before the build date is a week rollover of the receiver, and is moved forward by multiples of 1024 weeks.
       * **Date.** For a receiver without a date (only GGA or GLL) the date is that of this machine's clock. While the clock is
         wrong, so is the date; once the clock is set, the next fix has the right date. A clock before the build date is ignored.
@@ -122,7 +122,7 @@ enum FilterDocument {
       counts wrong rejections: fixes that were not extrapolated and lie within 15 m of the line between the accepted ones around them; *longest* is the
       number of seconds in a row with wrong rejections while moving. The next columns are the fixes without satellites, and those of a frozen
       receiver, that were rejected. *Jumps* are those left between accepted fixes, of more than 50 m beyond what the speeds allow: a multipath
-      error begins and ends with one. `swift test --filter FilterScore` compares this table with the page.
+      error begins and ends with one. The test `swift test --filter FilterScore` computes this table anew and compares it.
 
       | Drive | Fixes | Rejected | Wrong | Share | Longest | Without satellites | Frozen | Jumps |
       |---|---:|---:|---:|---:|---:|---:|---:|---:|

@@ -76,7 +76,7 @@ struct ControlTests {
     try bench.wait("three answers") { watch.output.lines.count >= 3 }
     // The tool does not end with the daemon: it continues, and reports that the daemon is missing.
     daemon.process.signal(SIGTERM)
-    try bench.wait("no response any more") { watch.output.lines.contains { $0.contains("the daemon does not run") } }
+    try bench.wait("no response any more") { watch.output.lines.contains { $0.contains("the daemon is not running") } }
     expect(!watch.hasEnded)
     watch.signal(SIGTERM)
     try bench.wait("it ends") { watch.hasEnded }
@@ -235,7 +235,7 @@ struct ControlTests {
     let bench = try TestBench(emulator: nil)
     let status = try ask(bench, "status")
     expectEqual(status.exitCode, 69)
-    expect(status.errors.text.contains("the daemon does not run"))
+    expect(status.errors.text.contains("the daemon is not running"))
     expect(status.errors.text.contains("systemctl status fleet-locationd"))
   }
 

@@ -16,9 +16,9 @@ struct DoctorCommandTests {
   /// Whether the only failed check of `doctor` is that no daemon runs.
   private func isDryRunGood(_ doctor: ChildProcess) throws -> Bool {
     let code = try doctor.finish()
-    return code == 1 && doctor.output.text.contains("  fail  the daemon does not run")
+    return code == 1 && doctor.output.text.contains("  fail  the daemon is not running")
       && doctor.output.lines.dropLast().last?.hasSuffix(", 1 failed") == true
-      && doctor.output.lines.last?.hasPrefix("Cause: the daemon does not run") == true
+      && doctor.output.lines.last?.hasPrefix("Cause: the daemon is not running") == true
   }
 
   @Test("a receiver that no other program has open is read, and its baud rate is detected")

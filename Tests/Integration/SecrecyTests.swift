@@ -138,7 +138,7 @@ struct SecrecyTests {
       }
     }
     let running = try contents("running")
-    expect(running.listing.hasPrefix("The daemon runs.\nContents, in bytes:\n  doctor.json "))
+    expect(running.listing.hasPrefix("The daemon is running.\nContents, in bytes:\n  doctor.json "))
     expect(running.files.contains("\"isDaemonRunning\":true") && running.files.contains("no room for <redacted>"))
     expect(running.files.contains("vehicle_id = \"truck-17\"") && !running.files.contains("\"track\""))
     search(running.files)
@@ -159,7 +159,7 @@ struct SecrecyTests {
     daemon.process.signal(SIGTERM)
     _ = try bench.exitCode()
     let stopped = try contents("stopped")
-    expect(stopped.listing.hasPrefix("The daemon does not run; the report is made without it.\n"))
+    expect(stopped.listing.hasPrefix("The daemon is not running; the report is made without it.\n"))
     expect(stopped.listing.contains("Missing:\n  status.json: fleet-locationctl status --json --socket "))
     expect(stopped.files.contains("\"code\":\"daemonUnreachable\""))
     search(stopped.files)

@@ -83,7 +83,7 @@ struct GPSDSourceTests {
   func unknownName() throws {
     let loop = try EventLoop()
     let log = SourceLog()
-    // RFC 6761: no name under .invalid exists. Without a network, the look-up fails as well.
+    // RFC 6761: no name under .invalid exists. Without a network, the lookup fails as well.
     let source = try source(loop, 2947, log, host: "gpsd.invalid")
     try source.start()
     expect(try loop.runs { log.lost.count == 1 })

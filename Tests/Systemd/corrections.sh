@@ -129,7 +129,7 @@ code=0
 inside fleet-locationctl status >"$work/answer" 2>&1 || code=$?
 [ $code -eq 69 ] && grep -q "is not started, because its settings file $main does not exist" "$work/answer" || fail "status: $code: $(cat "$work/answer")"
 inside dpkg -i /root/fleet-locationd.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade without settings"; }
-has "^fleet-locationd: fleet-locationd.service does not run: its settings file $main does not exist" "$work/dpkg" || fail "dpkg says: $(cat "$work/dpkg")"
+has "^fleet-locationd: fleet-locationd.service is not running: its settings file $main does not exist" "$work/dpkg" || fail "dpkg says: $(cat "$work/dpkg")"
 inside cp -p /root/good.toml $main
 inside systemctl restart fleet-locationd || fail "with settings again"
 
@@ -239,7 +239,7 @@ sleep 4
 
 step "an upgrade that leaves a service without positions says so, and succeeds"
 inside dpkg -i /root/fleet-locationd.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "upgrade with a mistake"; }
-has "^fleet-locationd: fleet-locationd.service does not run: Ended: $main:.*reporting.interval" "$work/dpkg" || fail "dpkg says: $(cat "$work/dpkg")"
+has "^fleet-locationd: fleet-locationd.service is not running: Ended: $main:.*reporting.interval" "$work/dpkg" || fail "dpkg says: $(cat "$work/dpkg")"
 [ "$(inside dpkg-query -W -f '${db:Status-Status}' fleet-locationd)" = installed ] || fail "dpkg is half-configured"
 inside systemctl --failed --plain | has fleet-locationd.service || fail "systemctl --failed does not show it"
 grep '^fleet-locationd: ' "$work/dpkg" | sed 's/^/   /'

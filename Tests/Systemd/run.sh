@@ -120,7 +120,7 @@ hides() {
     done
   done
 }
-reported running '^The daemon runs.$'
+reported running '^The daemon is running.$'
 hides
 for words in '"check":"service"' 'LoadCredential=token-provider:/etc/fleet-locationd/token-provider' 'Update accepted: <position>, <position>' \
   '^provider_id = "test-project"' '^Environment=<redacted>' 'Started fleet-locationd.service' '"isDaemonRunning":true' '^fleet-locationd.*0\.'; do
@@ -131,7 +131,7 @@ until_true 20 eval 'inside fleet-locationctl status --json | has "\"track\":"' |
 reported positions 'Coordinates are included' --positions
 grep -qF "$latitude, $longitude" "$work/report" && grep -q '"track":' "$work/report" || fail "--positions has no coordinates"
 inside systemctl stop fleet-locationd
-reported stopped '^The daemon does not run'
+reported stopped '^The daemon is not running'
 hides
 grep -q '"code":"unitInactive"' "$work/report" && grep -q 'Missing:' "$work/list" || fail "without the service: $(cat "$work/list")"
 inside rm /etc/fleet-locationd/conf.d/positions.toml /etc/systemd/system/fleet-locationd.service.d/other.conf

@@ -24,7 +24,7 @@ extension Settings {
     ),
     Setting(
       "commit_interval", \.store.commitInterval, .duration(.zero...(.seconds(60))),
-      "Maximum time a position stays in memory before it is written to disk together with others; a power cut loses at most the positions of this time. `\"0s\"` writes each position before it is sent, which wears flash memory. Default: 5 s, or, once no server could be reached for two minutes, a minute; then a stop of the vehicle is written at once."
+      "Maximum time a position stays in memory before it is written to disk together with others; a power cut loses at most the positions of this time. `\"0s\"` writes each position before it is sent, which wears flash memory. Default: 5 s, or, once no server has been reachable for two minutes, 1 min; in that case a stop of the vehicle is written at once."
     ),
   ]
 }

@@ -14,7 +14,7 @@ extension Settings {
   static let metricsKeys: [Setting<Settings>] = [
     Setting(
       "textfile", \.metricsFile, .metricsFile,
-      "File for the textfile collector of Prometheus' node exporter; its name must end in `.prom`. A relative path is relative to the daemon's runtime directory, `/run/fleet-locationd`, or `/run/fleet-locationd-NAME` for `fleet-locationd@NAME`. It is written at most once a minute, and never wakes the machine. Default: no file."
+      "File for the textfile collector of Prometheus' node exporter; its name must end in `.prom`. A relative path is relative to the daemon's runtime directory, `/run/fleet-locationd`, or `/run/fleet-locationd-NAME` for `fleet-locationd@NAME`. It is written once a minute, when the vehicle goes online or offline, and when the daemon stops; writing it never wakes the machine. Default: no file."
     )
   ]
 

@@ -169,7 +169,7 @@ struct SupportReport {
   func listing(isRunning: Bool) -> String {
     let names = files.map(\.name.utf8.count).max() ?? 0
     let sizes = files.map { "\($0.content.count)".utf8.count }.max() ?? 0
-    var text = isRunning ? "The daemon runs.\n" : "The daemon does not run; the report is made without it.\n"
+    var text = isRunning ? "The daemon is running.\n" : "The daemon is not running; the report is made without it.\n"
     text += "Contents, in bytes:\n"
     for file in files {
       let name = file.name + String(repeating: " ", count: names - file.name.utf8.count)

@@ -27,7 +27,7 @@ package struct TCPMeter: Equatable, Sendable {
   /// A connection is about to be closed.
   ///
   /// - Parameter counted: its last reading; nil if it failed.
-  package mutating func closed(_ descriptor: Int32, _ counted: TCPTraffic?) {
+  package mutating func willClose(_ descriptor: Int32, _ counted: TCPTraffic?) {
     if let counted { read(descriptor, counted) }
     connections[descriptor] = nil
   }

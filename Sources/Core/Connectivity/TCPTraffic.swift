@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// TCP traffic in bytes from the kernel's counters (TCP_INFO), with headers. Name look-ups are not included.
+/// TCP traffic in bytes from the kernel's counters (TCP_INFO), with headers. Name lookups are not included.
 package struct TCPTraffic: Equatable, Sendable {
   /// Sent payload, including TLS and retransmissions.
   package var sent: UInt64 = 0

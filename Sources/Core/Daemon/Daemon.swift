@@ -99,7 +99,7 @@ package struct Daemon: Sendable {
     /// `nextDeadline` has passed.
     case deadline
 
-    /// Whether the input may concern only a source's session.
+    /// Whether it is possible that the input affects only a source's session.
     var isOfSource: Bool {
       switch self {
       case .line, .deadline: true

@@ -69,7 +69,7 @@ extension Run {
 
   /// Uses the settings that were prepared, once the store has written what belongs to the previous ones.
   mutating func useSettings(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
-    guard settings.hasNext, store.isSettled, let new = settings.use() else { return }
+    guard settings.hasNext, store.isSettled, let new = settings.takeNext() else { return }
     let before = vehicle.readiness(at: now.boot)
     let had = SettingsConfirmation.Availability(fix: before.fixAt != nil, token: before.hasToken || isOnline)
     let activation = settings.activated(new.configuration, limit: new.limit, had: had, at: now.boot)

@@ -130,7 +130,7 @@ struct SettingsLifecycle: Sendable {
   }
 
   /// - Returns: the settings that are in force from now on; nil if there are none.
-  mutating func use() -> Prepared? {
+  mutating func takeNext() -> Prepared? {
     defer { next = nil }
     return next
   }

@@ -204,7 +204,7 @@ extension NMEASentence {
     return fields.count(in: line).flatMap { (0...99).contains($0) ? $0 : nil }
   }
 
-  /// Time, RMS of the ranges, major axis, minor axis, orientation, then the deviations.
+  /// Time, RMS of the range residuals, the axes and orientation of the error ellipse, then the standard deviations.
   private static func gst(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport {
     var report = ErrorReport()
     report.time = fields.timeOfDay(in: line)

@@ -235,7 +235,7 @@ extension Event.Kind {
     case .trafficOfDay:
       (
         "5a9512b81999467891b4d03ae1a59a55", .notice,
-        "Data volume of a completed day (UTC) and of its month so far: bytes to and from Fleet Engine and the token provider, with IP and TCP headers and handshakes, without name look-ups. Written with the first activity after midnight. A power cut loses the count of up to 15 minutes."
+        "Data volume of a completed day (UTC) and of its month so far: bytes to and from Fleet Engine and the token provider, with IP and TCP headers and handshakes, without name lookups. Written with the first activity after midnight. A power cut loses the count of up to 15 minutes."
       )
     case .vehicleInUse:
       (

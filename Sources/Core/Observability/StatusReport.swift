@@ -107,7 +107,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var advice: String?
 
     /// Whether another process of this machine reports the vehicle.
-    package var isOfOtherProcess: Bool { cause == "vehicleInUse" }
+    package var isVehicleInUse: Bool { cause == "vehicleInUse" }
   }
 
   /// When the next update is sent, if nothing changes.

@@ -7,7 +7,8 @@ struct ReceiverNoise: Sendable {
   /// The purpose of each stream.
   enum Stream: UInt64 {
     case east = 1
-    case north, up, echoEast, echoNorth, echoUp, jitterEast, jitterNorth, jitterUp, speed, heading, reacquisition
+    case north, up, multipathEast, multipathNorth, multipathUp, jitterEast, jitterNorth, jitterUp, speed, heading,
+      reacquisition
   }
 
   private let seed: UInt64

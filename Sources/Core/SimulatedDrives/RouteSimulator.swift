@@ -84,18 +84,20 @@ package struct RouteSimulator: Sendable {
     _ fix: inout Fix, _ pose: RoutePath.Pose, _ reception: SatelliteVisibility.Reception, _ index: Int64
   ) {
     let sigma = settings.noise * reception.scatter
-    func error(_ slow: ReceiverNoise.Stream, _ echo: ReceiverNoise.Stream, _ jitter: ReceiverNoise.Stream) -> Double {
+    func error(_ slow: ReceiverNoise.Stream, _ multipath: ReceiverNoise.Stream, _ jitter: ReceiverNoise.Stream)
+      -> Double
+    {
       var error = 0.0
       // The squares of the weights add up to 1.
       if sigma > 0 {
         error += sigma * (0.98 * noise.drifting(slow, index, period: 60) + 0.199 * noise.white(jitter, index))
       }
-      if reception.multipath > 0 { error += reception.multipath * noise.drifting(echo, index, period: 12) }
+      if reception.multipath > 0 { error += reception.multipath * noise.drifting(multipath, index, period: 12) }
       return error
     }
-    let (east, north) = (error(.east, .echoEast, .jitterEast), error(.north, .echoNorth, .jitterNorth))
+    let (east, north) = (error(.east, .multipathEast, .jitterEast), error(.north, .multipathNorth, .jitterNorth))
     fix.coordinate = pose.coordinate.moved(by: east, heading: 90).moved(by: north, heading: 0)
-    fix.altitude = pose.elevation.map { $0 + 1.5 * error(.up, .echoUp, .jitterUp) }
+    fix.altitude = pose.elevation.map { $0 + 1.5 * error(.up, .multipathUp, .jitterUp) }
     let usual = max(settings.noise, 0.5)
     let actual = max((sigma * sigma + reception.multipath * reception.multipath).squareRoot(), usual)
     let ratio = (actual / usual).squareRoot()

@@ -109,7 +109,7 @@ package struct RetryGate: Sendable {
     notBefore = .boot
   }
 
-  /// Conditions have changed (a network, for example): calls ``reset()``, at most once in 30 s.
+  /// Conditions have changed (the network came up, for example): calls ``reset()``, at most once in 30 s.
   package mutating func resetUnlessRecent(at now: BootInstant) {
     if let lastResetAt, now - lastResetAt < RetryGate.minimumResetSpacing { return }
     lastResetAt = now

@@ -45,7 +45,7 @@ extension VehicleAgent {
     report(eventLimiter.simulated(sentTo: endpoint), &effects)
   }
 
-  /// The events of a change. A single source is named; several are numbered.
+  /// The events for what changed in the sources since `before`. A single source is named; several are numbered.
   private func changes(since before: SourceOverview) -> [Event] {
     let overview = selector.overview
     guard overview.sources.count > 1 else {

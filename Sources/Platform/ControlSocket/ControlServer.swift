@@ -20,11 +20,11 @@ package final class ControlServer {
   /// `maximumClients`.
   package static let maximumMonitors = 16
   /// The maximum number of bytes that are queued for one monitor.
-  private static let monitorQueue = 65_536
+  private static let maximumQueuedBytes = 65_536
   private static let limits = ControlConnection.Limits(request: .seconds(2), turn: .seconds(5), size: 4096)
   /// Pause after accept(2) failed because of a lack of descriptors or memory: the socket stays readable, and the loop
   /// would spin.
-  private static let pauseWithoutResources = Duration.seconds(1)
+  private static let acceptRetryDelay = Duration.seconds(1)
 
   private let loop: EventLoop
   private let path: String
@@ -120,7 +120,7 @@ package final class ControlServer {
     clients.removeAll { $0 === client }
     guard client.isOpen else { return }
     monitors.append(client)
-    client.stream(first, limit: ControlServer.monitorQueue)
+    client.stream(first, limit: ControlServer.maximumQueuedBytes)
   }
 
   /// Sends a reply to all monitors. A monitor that does not read is disconnected.
@@ -139,7 +139,7 @@ package final class ControlServer {
 
   private func pause() {
     source?.pause()
-    resumption?.arm(at: loop.now.boot + ControlServer.pauseWithoutResources)
+    resumption?.arm(at: loop.now.boot + ControlServer.acceptRetryDelay)
   }
 
   /// - Returns: whether another connection of this user is allowed.

@@ -32,9 +32,9 @@ package nonisolated enum LocalSocket: Sendable {
   func absence(at path: String) -> String {
     let unit = "systemctl status \(unit(at: path))"
     return switch self {
-    case .control: "the daemon does not run (no process listens at \(path)): \(unit)"
+    case .control: "the daemon is not running (no process listens at \(path)): \(unit)"
     case .positions:
-      "no process listens at \(path): the daemon does not run (\(unit)), or its settings lack positions.socket = true"
+      "no process listens at \(path): the daemon is not running (\(unit)), or its settings lack positions.socket = true"
     }
   }
 

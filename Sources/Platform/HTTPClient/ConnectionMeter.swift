@@ -36,7 +36,7 @@ import Glibc
     try easy.check(
       CURLOPT_CLOSESOCKETFUNCTION,
       unsafe fleet_easy_set_close_callback(easy.raw) { context, descriptor in
-        unsafe ConnectionMeter.at(context)?.closed(descriptor)
+        unsafe ConnectionMeter.at(context)?.willClose(descriptor)
         return close(descriptor)
       })
   }
@@ -51,8 +51,8 @@ import Glibc
     if isIPv6 { ipv6.insert(descriptor) } else { ipv6.remove(descriptor) }
   }
 
-  private func closed(_ descriptor: Int32) {
-    meter.closed(descriptor, counters(of: descriptor))
+  private func willClose(_ descriptor: Int32) {
+    meter.willClose(descriptor, counters(of: descriptor))
     ipv6.remove(descriptor)
   }
 

@@ -157,7 +157,7 @@ import Timekeeping
   }
 
   private func failure(_ code: CURLcode) -> TransportFailure {
-    if driver?.floodGuard.hasStopped == true { return TransportFailure(.broken, TLSFloodGuard.message) }
+    if driver?.floodGuard.hasClosedConnection == true { return TransportFailure(.broken, TLSFloodGuard.message) }
     if code == CURLE_OK { return TransportFailure(.broken, "the server closed the connection") }
     let message = easy.message(for: code)
     // A name lookup that times out has the code of any other timeout; only the text differs.

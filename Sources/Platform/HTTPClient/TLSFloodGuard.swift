@@ -16,7 +16,7 @@ import Timekeeping
   private let loop: EventLoop
   private var limit = FloodLimit()
   /// Whether it has ended the last connection.
-  private(set) var hasStopped = false
+  private(set) var hasClosedConnection = false
 
   init(_ loop: EventLoop) {
     self.loop = loop
@@ -25,7 +25,7 @@ import Timekeeping
   /// Watches the connection that is made with this SSL_CTX.
   func watch(_ context: UnsafeMutableRawPointer?) {
     limit = FloodLimit()
-    hasStopped = false
+    hasClosedConnection = false
     let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe fleet_tls_set_message_callback(context, owner) { isWrite, _, type, bytes, count, tls, owner in
       guard isWrite == 0, let owner = unsafe owner, let tls = unsafe tls else { return }
@@ -38,7 +38,7 @@ import Timekeeping
 
   private func count(_ tls: OpaquePointer) {
     guard !limit.allows(at: loop.now.boot) else { return }
-    hasStopped = true
+    hasClosedConnection = true
     // As if the peer had announced that it will send no more: OpenSSL then reads no further.
     unsafe SSL_set_shutdown(tls, SSL_RECEIVED_SHUTDOWN)
   }

@@ -185,7 +185,7 @@ import SystemCalls
 
   /// The outcome, after libcurl has finished.
   func outcome(_ code: CURLcode) -> HTTPOutcome {
-    if code != CURLE_OK, driver?.floodGuard.hasStopped == true {
+    if code != CURLE_OK, driver?.floodGuard.hasClosedConnection == true {
       return .failure(TransportFailure(.broken, FailureTable.message(endpoint, TLSFloodGuard.message)))
     }
     if code == CURLE_OK {

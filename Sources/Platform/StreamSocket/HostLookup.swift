@@ -7,10 +7,10 @@ import SystemCalls
 
 /// Resolves host names without blocking the event loop.
 ///
-/// Numeric addresses and `localhost` need no look-up. A name is resolved by glibc's getaddrinfo_a(3), which queries
+/// Numeric addresses and `localhost` need no lookup. A name is resolved by glibc's getaddrinfo_a(3), which queries
 /// name servers on a thread of its own, as libcurl does; the loop polls it. libcurl itself is not used, because it
 /// would need its whole HTTP client. A callback is not used, because getaddrinfo_a would make it in a signal handler or
-/// on another thread. A look-up that outlives its caller is reused by the next one, so that dead name servers do not
+/// on another thread. A lookup that outlives its caller is reused by the next one, so that dead name servers do not
 /// accumulate threads.
 @safe package final class HostLookup {
   private static let pollInterval = Duration.milliseconds(50)
@@ -65,7 +65,7 @@ import SystemCalls
     timer?.arm(at: .boot)
   }
 
-  /// The result is no longer needed; a look-up in progress continues for the next caller.
+  /// The result is no longer needed; a lookup in progress continues for the next caller.
   func cancel() {
     completion = nil
     timer?.disarm()

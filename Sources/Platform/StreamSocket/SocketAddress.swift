@@ -22,7 +22,7 @@ nonisolated struct SocketAddress: Equatable {
     return addresses
   }
 
-  /// Addresses that need no look-up: a numeric address, or those of `localhost` (RFC 6761). Nil if the host is a name.
+  /// Addresses that need no lookup: a numeric address, or those of `localhost` (RFC 6761). Nil if the host is a name.
   static func withoutLookup(host: String, port: String) -> [SocketAddress]? {
     if host.lowercased() == "localhost" {
       return (withoutLookup(host: "127.0.0.1", port: port) ?? []) + (withoutLookup(host: "::1", port: port) ?? [])

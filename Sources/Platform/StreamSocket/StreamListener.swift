@@ -22,7 +22,7 @@ package final class StreamListener {
   private static let maximumPerTurn = 16
   /// Pause after accept(2) failed because of a lack of descriptors or memory: the socket stays readable, and the loop
   /// would spin.
-  private static let pauseWithoutResources = Duration.seconds(1)
+  private static let acceptRetryDelay = Duration.seconds(1)
 
   private let loop: EventLoop
   private let descriptor: Descriptor
@@ -80,7 +80,7 @@ package final class StreamListener {
         // After any other error, the client has disconnected, or there is none.
         if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) {
           source?.pause()
-          resumption?.arm(at: loop.now.boot + StreamListener.pauseWithoutResources)
+          resumption?.arm(at: loop.now.boot + StreamListener.acceptRetryDelay)
         }
         return
       }

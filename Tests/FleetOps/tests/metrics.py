@@ -446,7 +446,7 @@ def rehearse(rig):
     asked = len(read(names).split())
     if not 1 <= asked <= 4:
         fail(f"the central machine's name was looked up {asked} times")
-    note(f"name look-ups in {end - began:.0f} s: {asked}")
+    note(f"name lookups in {end - began:.0f} s: {asked}")
 
     step("bytes of a push")
     note(f"on the box, for {end - began:.0f} s of five vehicles: vmagent {usage(pushing)}; haproxy {usage(box)}")
@@ -474,7 +474,7 @@ def rehearse(rig):
     day = hours * (10 * each + 4 * look_up) + (1 + hours / 2) * handshake
     share = day * days / 1e6 / month
     note(f"a push, {(total - samples) / count_of_pushes:.0f} samples of three scrapes: {each:.0f} bytes both ways with TLS, TCP and IP")
-    note(f"a connection with both certificates, and the look-up of its name: {handshake:.0f} bytes")
+    note(f"a connection with both certificates, and the lookup of its name: {handshake:.0f} bytes")
     note(f"a day of {hours} hours: {day / 1000:.0f} kB; a month of {days}: {day * days / 1e6:.1f} MB, {100 * share:.1f} % of the positions' {month} MB")
     note(f"a day of 24 hours: {(day + 14 * (10 * each + 4 * look_up)) / 1000:.0f} kB")
     if share > 0.1:

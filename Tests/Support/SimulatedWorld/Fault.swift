@@ -18,7 +18,7 @@ struct Fault: Sendable {
 
   enum Kind: Sendable {
     // The network.
-    /// The name servers do not answer: each look-up fails only at its deadline.
+    /// The name servers do not answer: each lookup fails only at its deadline.
     case nameServersDead
     case unresolved
     case unreachable

@@ -41,7 +41,7 @@ struct Scenario {
     /// After this many more effects the process is killed, and restarted after this many seconds: no reboot.
     case kill(afterEffects: Int, seconds: Int)
 
-    /// The number of seconds for which the daemon does not run.
+    /// The number of seconds for which the daemon is not running.
     var lasts: Int {
       switch self {
       case .powerCut(_, let seconds), .kill(_, let seconds), .suspend(let seconds): seconds

@@ -98,7 +98,7 @@ extension World {
         silenceTimeout: World.silenceTimeout, seed: seed &+ UInt64(index)))
   }
 
-  /// Closes the ports: the machine has no power, or the daemon does not run.
+  /// Closes the ports: the machine has no power, or the daemon is not running.
   func closePorts() {
     for index in ports.indices {
       ports[index].close()

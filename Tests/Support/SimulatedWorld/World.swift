@@ -466,7 +466,7 @@ final class World {
       // The machine's clock runs while the machine is off, and may be stepped or set before the daemon starts.
       if case .clockStep(let seconds) = act { wallError += seconds }
       if case .clockSet = act { wallError = 0 }
-      // The settings files can be edited while the daemon does not run.
+      // The settings files can be edited while the daemon is not running.
       if scenario.hasInstallationFaults, case .reload(let other) = act { settingsVehicle = other }
       if case .edit(let isTokenWrong, _) = act { edit(isTokenWrong: isTokenWrong) }
       return

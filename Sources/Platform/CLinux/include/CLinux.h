@@ -69,11 +69,11 @@ typedef struct fleet_lookup fleet_lookup;
 /// Starts to resolve TCP addresses; NULL if there is no memory or thread.
 fleet_lookup *fleet_lookup_start(const char *host, const char *port);
 bool fleet_lookup_is_running(fleet_lookup *lookup);
-/// 0 or EAI_…, after the look-up has ended.
+/// 0 or EAI_…, after the lookup has ended.
 int fleet_lookup_error(fleet_lookup *lookup);
-/// The addresses, after the look-up has ended; valid as long as the look-up.
+/// The addresses, after the lookup has ended; valid as long as the lookup.
 const struct addrinfo *fleet_lookup_result(fleet_lookup *lookup);
-/// Frees the look-up. If it is running and cannot be cancelled, its memory is not freed.
+/// Frees the lookup. If it is running and cannot be cancelled, its memory is not freed.
 void fleet_lookup_end(fleet_lookup *lookup);
 
 /// A socket for notifications of links, addresses and routes (rtnetlink(7)), close-on-exec and nonblocking.
