@@ -154,6 +154,7 @@ lint: ## Every day: Checks the format, the comments, and that everything exists 
 	@scripts/check-documentation.py
 	@scripts/check-links.py
 	@scripts/test-simulate.py
+	@! git grep -nE '^(<<<<<<<|>>>>>>>) '
 	@! git grep -nP '#expect\((?!throws|processExitsWith|$$)' -- Tests || { echo "expectEqual, expectNil or expect (Tests/Support/Expectations): docs/development.md says why"; exit 1; }
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
