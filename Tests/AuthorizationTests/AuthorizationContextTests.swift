@@ -89,7 +89,7 @@ struct AuthorizationContextTests {
       expect(agent.token(at: .boot) != nil)
       _ = agent.handle(.configured(other, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(1))
       expectNil(agent.token(at: .boot + .seconds(1)))
-      // The first context does not restore the token.
+      // Changing back to the first context does not restore the token.
       _ = agent.handle(.configured(first, provider("https://t.test/{id}")), at: AuthorizationFixture.moment(2))
       expectNil(agent.token(at: .boot + .seconds(2)))
     }

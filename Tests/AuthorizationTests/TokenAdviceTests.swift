@@ -7,7 +7,7 @@ import Testing
 @testable import Authorization
 
 struct TokenAdviceTests {
-  @Test("every token failure has advice, except that of a file, whose message ends with the advice")
+  @Test("every token failure has advice, except the failure of a file, whose message ends with its advice")
   func reasons() {
     let reasons: [TokenFailure.Reason] =
       [

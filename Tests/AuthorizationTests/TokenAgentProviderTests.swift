@@ -148,7 +148,7 @@ struct TokenAgentProviderTests {
     expect(fetch(&agent, at: 120) != nil)
   }
 
-  @Test("after Fleet Engine has rejected truncated tokens of a file, a change of the file is read within ten seconds")
+  @Test("after Fleet Engine has rejected truncated tokens from a file, a change of it is read within ten seconds")
   func truncatedToken() throws {
     var agent = try agent(file)
     let stamp = AuthorizationFixture.wall.milliseconds / 1000

@@ -45,7 +45,7 @@ struct TokenClaimsTests {
     expect(failure?.message.contains("deliveryvehicleid") == true && failure?.message.contains("truck-17") == true)
   }
 
-  @Test("a token of the other service is reported with its claim, the service of the settings and the required claim")
+  @Test("a token for the other service is reported with its claim, the configured service and the required claim")
   func otherService() throws {
     func message(_ claim: String, for scope: AuthorizationContext.Scope) throws -> String? {
       let context = try #require(AuthorizationContext(providerID: "p", scope: scope))

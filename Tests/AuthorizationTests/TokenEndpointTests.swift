@@ -30,7 +30,7 @@ struct TokenEndpointTests {
     expectEqual(request.headers.map(\.name), ["accept", "X-Key", "Content-Type"])
   }
 
-  @Test("a response without a token is reported with the server's host, and outside public text also with the path")
+  @Test("a response without a token is reported with the server's host, and in the full text also with the path")
   func address() {
     func failure(_ url: String, _ response: HTTPResponse) -> TokenFailure? {
       AuthorizationFixture.failure {

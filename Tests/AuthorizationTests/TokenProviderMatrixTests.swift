@@ -126,7 +126,7 @@ struct TokenProviderMatrixTests {
     "with every kind of provider and expiration format, each failure is reported without showing the token",
     arguments: Kind.allCases, failures)
   func failing(kind: Kind, failure: Failure) throws {
-    // The token's lifetime starts when its file is written, so only an old file has an expired token.
+    // The lifetime of a token in a file counts from the time of writing, so only an old file has an expired token.
     let age = failure.reason == .expired ? Duration.seconds(13_200) : .zero
     let result = AuthorizationFixture.failure { try read(kind, failure.form, outcome(kind, failure.body, age: age)) }
     // A file that does not begin with a brace or a space is read as a bare token.
@@ -140,7 +140,7 @@ struct TokenProviderMatrixTests {
   }
 
   @Test(
-    "an outcome of another kind of provider is rejected", arguments: Kind.allCases, Kind.allCases)
+    "an outcome of a different kind of provider is rejected", arguments: Kind.allCases, Kind.allCases)
   func otherKind(asked: Kind, answered: Kind) throws {
     let form = TokenProviderMatrixTests.forms[0]
     let answer = outcome(answered, body(TokenProviderMatrixTests.token, form.value))
@@ -150,7 +150,7 @@ struct TokenProviderMatrixTests {
   // MARK: - Provider-specific behaviour
 
   @Test(
-    "the cause of a transport failure is reported, and `cannot be reached` only without a connection",
+    "a transport failure is reported with its cause, and with `cannot be reached` only if there was no connection",
     arguments: TransportFailure.Kind.allCases)
   func transport(kind: TransportFailure.Kind) throws {
     let failure = AuthorizationFixture.failure {

@@ -103,7 +103,7 @@ struct TokenResponseFormatTests {
     expectEqual(failure?.reason, .unknownLifetime)
     expectEqual(failure?.message.contains("gave seconds at `end`"), true)
     expectEqual(failure?.advice?.contains("token.expiration_format"), true)
-    // Neither a small number nor a time in the past is taken for seconds.
+    // Neither a small number nor a time in the past is mistaken for seconds.
     for value in ["17", "1000000000000"] {
       expectEqual(
         AuthorizationFixture.failure { try read(body(value), headers: [("Date", AuthorizationFixture.date)]) }?.reason,
@@ -185,7 +185,7 @@ struct TokenResponseFormatTests {
     expectEqual(message(403, "{}"), "\(answered) 403")
   }
 
-  @Test("a missing key is named in the message, and a value of another type is rejected as missing")
+  @Test("a missing key is named in the message; a value that is empty or of the wrong type counts as missing")
   func missingKeys() {
     let noToken = AuthorizationFixture.failure { try read(#"{"jwt":"x","end":1}"#) }
     expectEqual(noToken?.reason, .missingField)
@@ -200,7 +200,7 @@ struct TokenResponseFormatTests {
   }
 
   @Test(
-    "an expiration in another format is rejected as unknownLifetime, and nothing traps",
+    "an expiration that does not fit its format is rejected as unknownLifetime, and nothing traps",
     arguments: [
       (.epochSeconds, "true"), (.epochSeconds, #""soon""#), (.relativeSeconds, "-5"), (.relativeSeconds, "1e300"),
       (.rfc3339, "5"), (.rfc3339, #""2026-12-01""#), (.automatic, "[]"), (.automatic, "-1"),

@@ -36,7 +36,7 @@ struct BacklogStoreTests {
     try expectEqual(fixture.seconds(store, of: fixture.other), [3])
   }
 
-  @Test("the file is accessible only to its owner, in WAL mode, and SQLite's own shell finds it intact")
+  @Test("the file is accessible only to its owner, uses WAL mode, and is intact according to SQLite's own shell")
   func file() throws {
     let fixture = try StoreFixture()
     // The file already exists, with access for everyone.
@@ -137,7 +137,7 @@ struct BacklogStoreTests {
           return StoreAgent.Write(key: StoreAgent.Key(vehicle: fixture.truck, id: record.id), record: record)
         })
       expect(store.size <= 2_000_000 + 100_000)
-      // Like thinning, this deletes a third of the records, all along the track.
+      // Like thinning, this deletes records all along the track: about a third of them.
       let thinned = held.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
       try store.commit(try fixture.deletes(thinned))
       held.removeAll(where: Set(thinned).contains)
@@ -164,7 +164,7 @@ struct BacklogStoreTests {
   }
 
   @Test(
-    "a read-only state directory is reported as a read-only disk; for another one ReadWritePaths= is advised too"
+    "a read-only state directory is reported as a read-only disk; for other directories ReadWritePaths= is advised too"
   )
   func readOnly() {
     let own = StoreFile.advice(onReadOnly: "/var/lib/f", stateDirectories: "/var/lib/f:/var/lib/g")

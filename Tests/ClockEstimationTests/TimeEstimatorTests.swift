@@ -85,7 +85,7 @@ struct TimeEstimatorTests {
     expectNil(estimator.clockChange(at: moment(86_401, ahead: 100_000)))
   }
 
-  @Test("Fleet Engine has a higher weight than the provider, and the provider than the receiver")
+  @Test("Fleet Engine has a higher weight than the token provider, which has a higher one than the receiver")
   func trust() {
     var estimator = observed(.gnss, ahead: 5000)
     expectEqual(estimator.error(at: moment(1, ahead: 0))?.reference, .gnss)
@@ -106,7 +106,7 @@ struct TimeEstimatorTests {
     }
   }
 
-  @Test("a date before the build, or centuries after it, is ignored", arguments: [-1_500_000_000, 1_650_000_000])
+  @Test("a date before the build, or decades after it, is ignored", arguments: [-1_500_000_000, 1_650_000_000])
   func implausible(ahead: Int) {
     var estimator = observed()
     estimator.observe(.fleetEngine, TimeEstimatorTests.truth + .seconds(ahead), at: .boot + .seconds(5))

@@ -28,7 +28,8 @@ struct VehicleClockTests {
     .failure(TransportFailure(kind, "certificate"))
   }
 
-  @Test("without an observation there is no clock error, and the best time is the machine's clock, if that is set")
+  @Test(
+    "without an observation there is no clock error, and the best time is the machine's, if it is past the build date")
   func nothing() {
     var clock = clock(responses: 0)
     expectEqual(clock.review(at: moment(1)), VehicleClock.Review())
@@ -69,7 +70,7 @@ struct VehicleClockTests {
     expect(limit.latest >= moment(10).wall)
   }
 
-  @Test("a timestamp is from the future if it is a few seconds after the latest possible time")
+  @Test("the latest possible timestamp is a few seconds ahead of the time that Fleet Engine has confirmed")
   func latest() throws {
     var clock = clock(responses: 2)
     _ = clock.review(at: moment(10))
@@ -78,7 +79,7 @@ struct VehicleClockTests {
     expectEqual(clock.liveLimit?.isFleetEngine, true)
   }
 
-  @Test("the latest timestamp of live positions by an unconfirmed time expires with that time")
+  @Test("a limit for the timestamps of live positions that comes from an unconfirmed time expires with that time")
   func expiry() throws {
     var clock = clock(responses: 1)
     // The machine's clock disagrees, so that nothing confirms the response.
@@ -100,7 +101,8 @@ struct VehicleClockTests {
     expectNil(clock.error(at: moment(4)))
   }
 
-  @Test("a certificate that has expired by a clock far ahead is verified at the receiver's time once that is known")
+  @Test(
+    "if a clock is far ahead and a certificate seems expired, it is verified at the receiver's time once that is known")
   func certificate() {
     let ahead = 10 * 86_400
     var clock = clock(responses: 0)
@@ -113,7 +115,7 @@ struct VehicleClockTests {
     expect(!clock.review(at: moment(11, ahead: ahead)).hasNewCertificateTime)
   }
 
-  @Test("time bounds of the previous run are confirmed")
+  @Test("time bounds from the previous run count as confirmed")
   func restored() throws {
     var before = clock(responses: 2)
     let confirmed = before.confirmedBounds(at: moment(2))

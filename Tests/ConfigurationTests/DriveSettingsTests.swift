@@ -76,7 +76,7 @@ struct DriveSettingsTests {
     expectEqual(messages.first?.contains(message), true, "\(messages)")
   }
 
-  @Test("options of the command line use the same quantities as the settings")
+  @Test("command-line options accept the same quantities as the settings")
   func quantities() throws {
     expect(try abs(QuantityOption.speed("36 km/h") - 10) < 1e-9)
     try expectEqual(QuantityOption.routeDistance("1.2 km"), 1200)

@@ -157,7 +157,7 @@ struct KeptSettingsTests {
       Self.good + "\n[fleet_engine]\ntransprt = \"http1\"\n",
       Self.good.replacing("[reporting]", with: "[reporting"),
       Self.good + "\n[reporting\nheartbeat = \"40s\"\n[log]\nlevel = \"info\"\n",
-      // The line contains a vehicle, but in a section and a key that do not matter.
+      // The damaged line contains the word vehicle, but in a section and a key that do not matter.
       Self.good.replacing("/dev/gps0\"", with: "/dev/vehicle-token"),
       // The unknown key is in a relevant section, but the known keys are unchanged.
       Self.good + "\n[fleet_engine]\nintervall = 3\n",
@@ -237,7 +237,8 @@ struct KeptSettingsTests {
       ("log", "url2", false), ("reporting", "endpiont", false), ("source", "vehicel", false),
       // The key is two edits away, and has four letters or more and the same first letter.
       ("log", "prxi", false), ("log", "bode", false), ("source", "fils", false), ("source", "bude", false),
-      // The key has another first letter or only three letters, more edits, or is close only to a harmless key.
+      // The key has a different first letter, is two edits away with only three letters, is more than two edits away,
+      // or is close only to a harmless key. `ubl` is the exception: it is one edit away from `url`.
       ("log", "rxi", true), ("log", "ubl", false), ("log", "uxx", true), ("log", "oryx", true), ("log", "bach", true),
       ("log", "levle", true), ("log", "positons", true), ("log", "colour", true), ("reporting", "intrvl", true),
       ("reporting", "heartbt", true), ("source", "devise", true), ("source", "tpye", true), ("backlog", "batsh", true),
@@ -252,7 +253,7 @@ struct KeptSettingsTests {
   }
 
   @Test(
-    "the stored settings are not used with an unknown section, unless it may be a misspelt harmless one",
+    "the stored settings are not used if the new file has an unknown section, unless it may be a misspelt harmless one",
     arguments: [
       ("lgo", true), ("lock", true), ("mtrics", true), ("sauce", true), ("reprtng", true), ("backlok", true),
       ("tokn", false), ("tkon", false), ("vehicles", false), ("vhicl", false), ("fleet", false), ("server", false),
@@ -317,7 +318,7 @@ struct KeptSettingsTests {
     }
   }
 
-  @Test("references are stored unresolved: a cloned disk does not report the original vehicle's ID")
+  @Test("references are stored unresolved: a box with a cloned disk does not report the original vehicle's ID")
   func references() throws {
     let text = Self.good.replacing("\"truck-17\"", with: "{ hostname = true }")
     var machine = TestMachine()
@@ -329,7 +330,7 @@ struct KeptSettingsTests {
     expectEqual(file.settings.vehicle.vehicleID, "truck-99")
   }
 
-  @Test("coordinates are not logged if the stored settings are used because of a mistake elsewhere")
+  @Test("coordinates are not logged while stored settings are used because of a mistake, even if these enable it")
   func positions() throws {
     let text = Self.good + "\n[log]\npositions = true\n"
     let broken = TestMachine().adding(text.replacing("\"20s\"", with: "20").replacing("true", with: "false"))

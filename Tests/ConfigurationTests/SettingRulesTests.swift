@@ -147,7 +147,8 @@ struct SettingRulesTests {
     expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
-  @Test("without allow, a loopback address accepts all loopback senders, a link-local address all link-local ones")
+  @Test(
+    "without allow, all loopback senders may send to a loopback address, and all link-local ones to a link-local one")
   func networkDefaults() throws {
     func kind(_ lines: String) throws -> SourceKind {
       try machine.settings(for: minimal(source: lines)).sources[0].kind
@@ -183,7 +184,7 @@ struct SettingRulesTests {
   }
 
   @Test(
-    "gpsd has a host, a port and a device, each with its default",
+    "a gpsd source has a host, a port and a device, each of which is optional",
     arguments: [
       ("", "localhost", 2947, nil), ("address = \"10.0.0.1\"", "10.0.0.1", 2947, nil),
       ("address = \"box.example.com:2948\"", "box.example.com", 2948, nil),
@@ -214,7 +215,7 @@ struct SettingRulesTests {
   }
 
   @Test(
-    "the heartbeat must be from the interval to 50s; by default it equals an interval that is longer than 50s",
+    "the heartbeat must be between the interval and 50s; its default is 50s, or the interval if that is longer",
     arguments: [
       ("interval = \"20s\"\nheartbeat = \"10s\"", nil), ("heartbeat = \"60s\"", nil),
       ("interval = \"60s\"", Duration.seconds(60)), ("interval = \"30s\"\nheartbeat = \"30s\"", .seconds(30)),

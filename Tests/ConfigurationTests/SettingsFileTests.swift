@@ -109,7 +109,7 @@ struct SettingsFileTests {
     expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/20.toml"])
   }
 
-  @Test("files in a directory that is named like the settings file without .toml are ignored with a warning")
+  @Test("files in f.d, which is named after the settings file f.toml but lacks the .toml, are ignored with a warning")
   func misnamedDirectory() throws {
     var machine = machine.adding(minimal(), ["10.toml.txt": ""])
     machine.files["/etc/f/f.d/10.toml"] = Array("[vehicle]\nvehicle_id = \"another\"".utf8)
@@ -123,7 +123,7 @@ struct SettingsFileTests {
     expectEqual(file.files, ["/etc/f/f.toml"])
   }
 
-  @Test("later files replace keys, and merge sections and headers")
+  @Test("keys of later files replace those of earlier ones; sections and headers are merged")
   func merging() throws {
     let settings = try machine.settings(
       for: minimal(
@@ -185,7 +185,8 @@ struct SettingsFileTests {
     expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
   }
 
-  @Test("a relative metrics file is in the directory that systemd created for the daemon")
+  @Test(
+    "a relative path of the metrics file starts at the runtime directory, or without one at that of the settings file")
   func metricsFile() throws {
     var machine = machine
     let text = minimal() + "\n[metrics]\ntextfile = \"a.prom\"\n"
@@ -229,7 +230,7 @@ struct SettingsFileTests {
     expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
   }
 
-  @Test("a directory that may not be read is named, and directories inside it are not, as they may not exist")
+  @Test("an unreadable directory is named in the message; directories inside it are not, as they may not exist")
   func closedDirectory() throws {
     var machine = machine.adding(minimal())
     machine.problems["/etc/f/conf.d"] = .denied

@@ -11,7 +11,8 @@ struct SettingsListingTests {
       .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  @Test("each value is listed with the place that sets it and the places that it replaces; other values as defaults")
+  @Test(
+    "each value is listed with the place that sets it and those that it overrides; unset ones are marked as defaults")
   func places() throws {
     let lines = try listing(
       TestMachine().adding(

@@ -66,7 +66,7 @@ struct SourceListTests {
       ])
   }
 
-  @Test("a single table [source] and a list of one [[source]] are equal")
+  @Test("a single table [source] and a list of one [[source]] are equivalent")
   func one() throws {
     let keys = "type = \"serial\"\ndevice = \"/dev/gps0\""
     try expectEqual(
@@ -105,7 +105,7 @@ struct SourceListTests {
   }
 
   @Test(
-    "in a list of sources, settings for a single source and resources that sources cannot share are rejected",
+    "in a list of sources, settings that need a single source, and a device or standard input used twice, are rejected",
     arguments: [
       ("type = \"replay\"\nfile = \"a\"\npace = 0", ":13:8: source[3].pace: is 0, as fast as"),
       ("type = \"replay\"\nfile = \"a\"\ntime = \"keep\"", ":13:8: source[3].time: \"keep\" is for a recording"),
@@ -136,7 +136,7 @@ struct SourceListTests {
     expect(messages.contains { $0.contains(part) }, "\(messages)")
   }
 
-  @Test("too many sources are rejected")
+  @Test("more than 16 sources are rejected")
   func tooMany() {
     let sources = (0..<17).map { "[[source]]\ntype = \"serial\"\ndevice = \"/dev/gps\($0)\"" }.joined(separator: "\n")
     let messages = machine.messages(for: text(sources))
@@ -169,7 +169,7 @@ struct SourceListTests {
     expectEqual(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to"), true, "\(messages)")
   }
 
-  @Test("only a source after a simulated drive that loops without tunnels causes a warning")
+  @Test("a source causes a warning only if it is listed after a simulated drive that loops and has no tunnels")
   func sourceAfterLoop() throws {
     func warnings(_ drive: String, _ sources: [String]) throws -> [String] {
       let lists = sources.map {

@@ -46,7 +46,7 @@ struct TOMLParserTests {
     #expect(throws: Diagnostic.self) { try TOMLParser.parse([0x61, 0x3D, 0x22, 0xFF, 0x22], file: "f") }
   }
 
-  @Test("an empty text is an empty table")
+  @Test("empty text is parsed as an empty table")
   func empty() throws {
     expect(try TOMLParser.parse([], file: "f").members.isEmpty)
   }

@@ -54,7 +54,7 @@ struct VehicleServiceSettingsTests {
     expectEqual(messages.first?.contains(part), true, "\(messages)")
   }
 
-  @Test("the scope of a vehicle's token has the name of the vehicle's service", arguments: FleetEngineService.all)
+  @Test("the scope of a vehicle's token names the vehicle's service", arguments: FleetEngineService.all)
   func names(_ service: FleetEngineService) {
     let vehicle = FleetEngineVehicle(service: service, providerID: "p", vehicleID: "v")
     expectEqual(vehicle.tokenContext?.scope.service, service.name)

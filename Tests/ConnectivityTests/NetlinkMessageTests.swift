@@ -56,7 +56,7 @@ struct NetlinkMessageTests {
       try NetlinkRecording.linkGone.messages().contains { if case .linkGone = $0 { true } else { false } })
   }
 
-  @Test("the kernel sends no notification of a default route that is removed with its address")
+  @Test("the kernel sends no notification for a default route that is removed with its address")
   func silentRoutes() throws {
     // This is why the state is never updated from notifications alone.
     expect(

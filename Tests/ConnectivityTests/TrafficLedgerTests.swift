@@ -15,7 +15,7 @@ struct TrafficLedgerTests {
     var ledger: TrafficLedger
     var counted = TrafficLedger.Counts()
     var now = TrafficLedgerTests.start
-    /// The time passed to the ledger; nil while unknown.
+    /// The time that the ledger is given; nil while unknown.
     var time: Timestamp?
     var stored: String?
     var ended: [TrafficLedger.Day] = []
@@ -26,7 +26,7 @@ struct TrafficLedgerTests {
       self.stored = stored
     }
 
-    /// Reads the counters after this time, in which they have grown by these bytes and updates.
+    /// Lets this duration pass, in which the counters grow by these bytes and updates, and then reads them.
     mutating func pass(_ duration: Duration, bytes: UInt64, updates: UInt64 = 0, isLast: Bool = false) {
       now = now + duration
       time = time.map { $0 + duration }
@@ -62,7 +62,7 @@ struct TrafficLedgerTests {
     expectEqual(today.counts.perUpdate, 450)
   }
 
-  @Test("a day ends with the first reading after midnight, which still belongs to it, and the month continues")
+  @Test("a day ends with the first reading after midnight, whose increase still belongs to it, and the month continues")
   func nextDay() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000)
@@ -205,7 +205,7 @@ struct TrafficLedgerTests {
   }
 
   @Test(
-    "a clock that is set back across midnight ends no day twice; bytes of a wrong date are moved to the right date"
+    "a clock that is set back across midnight ends no day twice; bytes counted under a wrong date move to the right one"
   )
   func clockBack() throws {
     var run = Run(time: Self.noon)
@@ -224,7 +224,7 @@ struct TrafficLedgerTests {
     expectEqual(wrong.ledger.today?.date, (try Self.date(2026, 11, 21)))
   }
 
-  @Test("a file that the daemon has not written is treated as empty, and no damaged file crashes the daemon")
+  @Test("a file that the daemon cannot have written is treated as empty, and no damaged file crashes the daemon")
   func damaged() throws {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 123_456)

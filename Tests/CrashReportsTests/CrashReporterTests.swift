@@ -34,7 +34,7 @@ struct CrashReporterTests {
     expect(report.contains("; called from "))
   }
 
-  @Test("a jump to an invalid address is reported as well, and the exit status stays the same")
+  @Test("a jump to an invalid address is reported as well, and the process still dies from its signal")
   func nowhere() async throws {
     let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]) {
       CrashReporterTests.install()

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import PositionBacklog
 @testable import Delivery
 
-/// Transcripts: an input, and the expected effects.
+/// Each test passes inputs to the agent, and compares their effects with the expected ones.
 struct DeliveryAgentTests {
   private struct Bench {
     static let start = Timestamp(seconds: 1_796_083_200)
@@ -132,7 +132,7 @@ struct DeliveryAgentTests {
     expectEqual(bench.handle(.ended(id: 1, Bench.failure(.unavailable)), at: 11), ["failed unavailable"])
   }
 
-  @Test("the end of a request other than the one in flight is ignored")
+  @Test("the outcome of a request other than the one in flight is ignored")
   func unknownRequest() throws {
     var bench = try Bench()
     expectEqual(bench.handle(.ended(id: 1, .accepted), at: 0), [])
@@ -284,7 +284,7 @@ struct DeliveryAgentTests {
     expect(bench.agent.earliest == (.boot + .seconds(11), .floor))
   }
 
-  @Test("an abandoned request is cancelled, and its position is queued", arguments: [true, false])
+  @Test("a pause or a cancellation ends the request in flight, and its position is queued", arguments: [true, false])
   func abandoned(isPause: Bool) throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -355,7 +355,7 @@ struct DeliveryAgentTests {
   }
 
   @Test(
-    "another vehicle begins with an empty state; the previous vehicle, if configured again, keeps its minimum interval")
+    "a new vehicle begins with an empty state; the previous one, if configured again, keeps its minimum interval")
   func otherVehicle() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -374,7 +374,7 @@ struct DeliveryAgentTests {
   func removesOldAndFuture() throws {
     var bench = try Bench { $0.maxAge = .seconds(100) }
     _ = bench.handle(.restored(try [-200, -50, 900].map { Backlog.Record(try Bench.location($0)) }), at: 0)
-    // A receiver's timestamps are used once they have agreed with elapsed time for minutes.
+    // A receiver's timestamps are used once they have agreed with elapsed time for five minutes.
     bench.agent.observe(Bench.start - .seconds(300), at: .boot)
     expectEqual(bench.handle(.expire, at: 1), [])
     bench.agent.observe(Bench.start, at: .boot + .seconds(300))

@@ -38,7 +38,7 @@ struct UpdateFloorTests {
     expectEqual(floor.start, .boot + .seconds(11))
   }
 
-  @Test("a vehicle's minimum interval is kept until it is over by both the old and the new settings")
+  @Test("a vehicle's minimum interval is kept until it has elapsed under both the old and the new settings")
   func past() {
     var floor = UpdateFloor()
     floor.begin(at: .boot + .seconds(10))

@@ -146,7 +146,7 @@ struct UpdateFormNegotiationTests {
   }
 
   @Test(
-    "after two other failures of compact updates, updates are plain until one is accepted and a wait is over",
+    "after two compact updates fail for an unclear reason, updates are plain until one is accepted and a wait is over",
     arguments: [(nil, .timedOut), (nil, .broken), (404, nil), (200, nil)] as [(Int?, TransportFailure.Kind?)])
   func silence(status: Int?, transport: TransportFailure.Kind?) {
     var bench = Bench()
@@ -208,7 +208,7 @@ struct UpdateFormNegotiationTests {
     expectEqual(bench.negotiation.summary, .untested)
   }
 
-  @Test("a file that is damaged, truncated or from a later release is ignored, or has the same meaning")
+  @Test("a file that is damaged, truncated or from a later release is ignored, or keeps its meaning")
   func damaged() throws {
     var bench = Bench()
     for _ in 0..<2 {
@@ -252,8 +252,8 @@ struct UpdateFormNegotiationTests {
       }
       if case .rejected = bench.negotiation.summary { ended += 1 }
     }
-    // Rejected at the start and ten minutes later: a probability of 1 %. Three in a row and another ten minutes later:
-    // 3 %.
+    // The form is given up after a rejection at the start and one ten minutes later (a probability of 1 %), or after
+    // three rejections in a row and one ten minutes later (3 %).
     expect(ended <= 35, "\(ended)")
   }
 }

@@ -9,7 +9,7 @@ import Testing
 import Timekeeping
 
 struct EventLoopTests {
-  @Test("Run returns the code given to exit")
+  @Test("`run` returns the code that was passed to `exit`")
   func exitCode() throws {
     let loop = try EventLoop()
     loop.defer { loop.exit(3) }

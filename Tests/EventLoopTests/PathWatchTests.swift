@@ -22,7 +22,7 @@ struct PathWatchTests {
   }
 
   @Test(
-    "A path whose directories appear one by one is reported once it exists, and again after it was removed"
+    "A path whose directories appear one by one is reported once it exists, and again if it reappears after a removal"
   )
   func directoriesAppear() throws {
     let loop = try EventLoop()

@@ -82,7 +82,7 @@ struct ExternalTextTests {
     }
   }
 
-  @Test("less than 5 % of the characters of random tokens is visible, however they are quoted")
+  @Test("less than 5 % of the characters of random tokens are visible, however the tokens are quoted")
   func random() {
     var random = SystemRandomNumberGenerator()
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -161,7 +161,7 @@ struct ExternalTextTests {
     expect(!ExternalText(String(repeating: ". ", count: 1020) + "eyJhbGciOiJSUzI1NiJ9").description.contains("eyJ"))
   }
 
-  @Test("bytes that are not text are shown as replacement characters, or as blank")
+  @Test("bytes that are not UTF-8 are shown as replacement characters, and zero bytes as blanks")
   func noText() {
     expectEqual(ExternalText([0x61, 0xFF, 0x62]).description, "a\u{FFFD}b")
     expect(ExternalText([UInt8](repeating: 0, count: 3)).isBlank)

@@ -28,7 +28,7 @@ struct IPAddressTests {
     expectNil(IPAddress(text))
   }
 
-  @Test("loopback, link-local and multicast are distinguished in both families")
+  @Test("loopback, link-local and multicast addresses are distinguished in both families")
   func kinds() {
     func kinds(_ text: String) -> [Bool] {
       IPAddress(text).map { [$0.isV4, $0.isLoopback, $0.isLinkLocal, $0.isMulticast] } ?? []

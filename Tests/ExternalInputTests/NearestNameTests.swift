@@ -15,7 +15,8 @@ struct NearestNameTests {
     expectEqual(NearestName.find(written, among: ["interval", "heartbeat", "device"]), meant)
   }
 
-  @Test("a short word with two edits is a misspelling only if its first letter is right")
+  @Test(
+    "a word of four letters with two edits is a misspelling only if its first letter is right, and one of three never")
   func short() {
     expectEqual(NearestName.find("bued", among: ["type", "baud"]), "baud")
     expectNil(NearestName.find("qued", among: ["type", "baud"]))

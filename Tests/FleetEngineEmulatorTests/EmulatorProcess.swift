@@ -46,7 +46,7 @@ enum EmulatorProcess {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }()
 
-  /// Runs the emulator while `body` runs, which gets the emulator's URL.
+  /// Runs the emulator, passes its URL to `body`, and ends it when `body` returns.
   static func with(_ options: [String] = [], _ body: (String) throws -> Void) throws -> Result {
     // The limit of descriptors is that of a shell, regardless of the limit of the tests.
     let program = ["--nofile=1024:", try #require(emulator)]

@@ -106,7 +106,7 @@ struct EmulatorProcessTests {
   }
 
   @Test(
-    "an invalid command line exits with status 2",
+    "with an invalid command line the emulator exits with status 2",
     arguments: [["--port", "70000"], ["--colour"], ["more"], ["--seconds", "0"]])
   func mistakes(_ arguments: [String]) throws {
     try expectEqual(EmulatorProcess.run(try #require(EmulatorProcess.emulator), arguments).status, 2)
@@ -124,7 +124,8 @@ struct EmulatorProcessTests {
     expect(missing.status == 1 && missing.errors.contains("--route /none.gpx: "), "\(missing.errors)")
   }
 
-  @Test("token-server rejects a key file that others can read, prints a warning, and issues the account's tokens")
+  @Test(
+    "token-server rejects a key file that others can read; with a private one it prints a warning and issues tokens")
   func tokenServer() throws {
     let program = try #require(EmulatorProcess.emulator)
     let file = try directory.write(Data(KeyFixture.file()), to: "key.json", mode: 0o644)

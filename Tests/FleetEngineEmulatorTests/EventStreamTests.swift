@@ -104,7 +104,7 @@ struct EventStreamTests {
       let (asleep, awake) = (try Watcher(url), try Watcher(url))
       expect(asleep.reads("event: state\n") && awake.reads("event: state\n"))
       asleep.stop()
-      // Each fault makes the list that every page receives longer: three megabytes in all.
+      // Each fault lengthens the list that every page receives; all lists together have three megabytes.
       let posts = Array(repeating: "\(url)/debug/faults", count: 50)
       for round in 1...5 {
         let posted = try EmulatorProcess.run(

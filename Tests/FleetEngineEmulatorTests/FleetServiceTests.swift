@@ -307,7 +307,7 @@ struct FleetServiceTests {
   }
 
   @Test(
-    "a fault can return the body of another kind of server",
+    "a fault can return a body that Fleet Engine would not send",
     arguments: ["html", "empty", "truncated", "huge", "not-json"])
   func bodies(_ body: String) throws {
     let bench = try FleetBench()
@@ -321,7 +321,7 @@ struct FleetServiceTests {
   }
 
   @Test(
-    "an invalid fault is rejected with an explanation",
+    "an invalid fault is rejected with status 400",
     arguments: [
       "{}", "[]", #"{"target":"update"}"#, #"{"target":"map","status":503}"#, #"{"target":"update","status":99}"#,
       #"{"target":"update","status":"503"}"#, #"{"target":"update","status":503,"color":1}"#,

@@ -92,7 +92,7 @@ struct GzipBodyTests {
     }
   }
 
-  @Test("a body that is truncated, damaged, followed by data or not compressed is an invalid argument")
+  @Test("a body that is truncated, damaged, followed by data or not compressed is rejected with status 400")
   func damaged() throws {
     let whole = try compressed(Array(#"{"lastLocation":{"speed":1}}"#.utf8))
     var bodies = (0..<whole.count).map { Array(whole.prefix($0)) }

@@ -85,7 +85,7 @@ struct LiveMapStateTests {
     expectEqual(bench.state["vehicles"]?["truck-17"]?["position"]?["past"]?.bool, false)
   }
 
-  @Test("the track keeps the newest five thousand positions, and a page with many vehicles begins with fewer of each")
+  @Test("the track keeps the newest five thousand positions, and a new page with many vehicles gets fewer of each")
   func bounds() throws {
     var bench = Bench()
     for _ in 0..<5010 {
@@ -135,7 +135,7 @@ struct LiveMapStateTests {
     expectEqual(missed.data["stats"]?["tokenExpires"]?.integer, 3_601_000)
   }
 
-  @Test("updates per minute are counted over the last sixty seconds, and delays over the last sixty updates")
+  @Test("updates per minute are counted over the last sixty seconds; the delays are those of the last sixty updates")
   func figures() throws {
     var bench = Bench()
     for number in 0..<100 {

@@ -81,7 +81,7 @@ struct LiveMapTests {
     expect(reply.header("referrer-policy") == "no-referrer" && !reply.text.isEmpty)
   }
 
-  @Test("every file of the page is embedded as in the source")
+  @Test("every file of the page is embedded without a change")
   func embedded() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../Sources/FleetEngineEmulator/LiveMap")
@@ -153,7 +153,7 @@ struct LiveMapTests {
     #expect(throws: EmulatorError.self) { try TileSource(url: "https://a/{z}/{x}/{y}", attribution: text) }
   }
 
-  @Test("a tunnel interrupts updates and tokens of its vehicle, and the pages are notified when it ends")
+  @Test("a tunnel interrupts updates and token requests of its vehicle, and the pages are notified when it ends")
   func tunnel() throws {
     let bench = try Bench()
     let (token, other) = (try bench.token(), try bench.token("truck-18"))
@@ -219,7 +219,7 @@ struct LiveMapTests {
   }
 
   @Test(
-    "an invalid action is rejected with an explanation, and has no effect",
+    "an invalid action is rejected, and has no effect",
     arguments: [
       ("{}", 400), ("[]", 400), ("{", 400), (#"{"act":"dance"}"#, 400), (#"{"act":"tunnel","seconds":0}"#, 400),
       (#"{"act":"tunnel","seconds":3601}"#, 400), (#"{"act":"tunnel","seconds":"9"}"#, 400),

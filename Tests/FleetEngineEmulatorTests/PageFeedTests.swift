@@ -102,7 +102,8 @@ struct PageFeedTests {
     expect(turns.count == 20 && turns.values.allSatisfy { $0 >= 9 }, "\(turns)")
   }
 
-  @Test("faults and the newest fifty log lines have priority; lines about accepted updates are at most twenty a second")
+  @Test(
+    "faults and the newest fifty log lines have priority; lines about accepted updates are limited to 20 a second")
   func lines() {
     var bench = Bench()
     bench.exhaust()

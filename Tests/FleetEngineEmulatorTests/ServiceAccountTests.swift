@@ -68,7 +68,7 @@ struct ServiceAccountTests {
   }
 
   @Test(
-    "a member of the key file that is missing, empty or of another type is named in the message",
+    "a member of the key file that is missing, empty or of the wrong type is named in the message",
     arguments: ["type", "client_email", "private_key_id", "private_key"], [nil, "", 7] as [JSON?])
   func missing(name: String, value: JSON?) {
     let says = message(KeyFixture.file { $0[name] = value })
@@ -88,7 +88,7 @@ struct ServiceAccountTests {
       true)
   }
 
-  @Test("a private key that cannot sign RS256 is rejected with the reason, and nothing of it is printed")
+  @Test("a private key that cannot sign RS256 is rejected with the reason, and the message contains no part of the key")
   func keys() {
     let keys = [
       ("hush", "no PKCS#8 key in PEM"), (KeyFixture.sealed, "no PKCS#8 key in PEM"),

@@ -40,7 +40,8 @@ struct TokenServerTests {
     }
   }
 
-  @Test("an emulator with the same account accepts the server's tokens until they are revoked; others reject them")
+  @Test(
+    "an emulator with the same account accepts the server's tokens until they are revoked; other emulators reject them")
   func emulated() throws {
     let bench = try Bench()
     var now = Bench.now
@@ -71,7 +72,7 @@ struct TokenServerTests {
     expect(again["lastLocation"] != nil)
   }
 
-  @Test("a page of another site gets no token, unless the server allows the network")
+  @Test("a page of another site gets no token, unless the server is open to the network")
   func foreign() throws {
     let rebound = Request("GET", "/token/driver/truck-17", headers: [("Host", "evil.example")])
     let page = Request(

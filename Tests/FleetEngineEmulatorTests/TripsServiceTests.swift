@@ -52,7 +52,7 @@ struct TripsServiceTests {
     expectEqual(bench.lines.last?.hasSuffix("fix 0.0 s old"), true, "the mask has no state")
   }
 
-  @Test("a mask with vehicleState and a body without it makes the state unknown, and causes a warning")
+  @Test("an update with vehicleState in its mask but not in its body makes the state unknown, and causes a warning")
   func noState() throws {
     let bench = try FleetBench()
     _ = try bench.trip("ONLINE")
@@ -132,7 +132,7 @@ struct TripsServiceTests {
     expectEqual(bench.update("taxi-1?updateMask=lastLocation", token: try bench.driverToken()).status, 200)
   }
 
-  @Test("a vehicle whose ID exists in both services is two vehicles, with separate figures")
+  @Test("an ID that exists in both services stands for two vehicles, with separate figures")
   func sameIDInBothServices() throws {
     let bench = try FleetBench()
     _ = try bench.trip("ONLINE")

@@ -31,7 +31,7 @@ struct UpdateMaskTests {
     expectEqual(error?.message, "update_mask cannot be empty")
   }
 
-  @Test("a field in the mask is replaced as a whole, or removed, and the others stay")
+  @Test("a field in the mask is replaced as a whole, or removed, and other fields remain unchanged")
   func apply() throws {
     let stored: JSON = ["type": "AUTO", "lastLocation": ["speed": 1, "heading": 2], "attributes": []]
     let update: JSON = ["type": "BICYCLE", "lastLocation": ["speed": 3]]

@@ -10,7 +10,7 @@ import Timekeeping
 
 @testable import FleetEngine
 
-/// A service that does not exist, with another HTTP method and path, and with a field that is in every update mask.
+/// A fictitious service, with its own HTTP method and path, and with a field that is in every update mask.
 extension FleetEngineService {
   fileprivate static let rovers = FleetEngineService(
     name: "rovers", collection: "rovers", method: .post, role: "roles/test.rover", scope: { .vehicle($0) },
@@ -106,7 +106,7 @@ struct FleetEngineServiceTests {
     expectEqual(endpoint.pastPositionSizes().size(of: past), 25)
   }
 
-  @Test("the scope of a vehicle's token is its ID in the claim of its service")
+  @Test("the scope of a vehicle's token is the vehicle's ID in the claim of its service")
   func scope() {
     expectEqual(vehicle.tokenContext, AuthorizationContext(providerID: "p", scope: .vehicle("r 1")))
     let truck = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "t")
@@ -122,7 +122,8 @@ struct FleetEngineServiceTests {
     expect(!endpoints[0].isSameVehicle(as: endpoints[1]))
   }
 
-  @Test("advice about a missing or denied vehicle names its ID and project; if it is missing, also the creating call")
+  @Test(
+    "advice about a missing or denied vehicle names its ID and project; for a missing one also the call to create it")
   func names() throws {
     func failure(_ status: Int, _ code: String, of service: FleetEngineService) throws -> UpdateFailure {
       let body = Array("{\"error\":{\"code\":\(status),\"status\":\"\(code)\",\"message\":\"no\"}}".utf8)

@@ -199,7 +199,7 @@ struct PositionUpdateTests {
     var expected = String(decoding: plain.body, as: UTF8.self)
     for _ in 0..<2 { expected.replaceSubrange(try #require(expected.firstRange(of: sensor)), with: "") }
     expectEqual(String(decoding: compact.body, as: UTF8.self), expected)
-    // The default of `locationSensor` is another value, so the field is not omitted.
+    // The default of `locationSensor` is a different value, so the field is not omitted.
     expectEqual(body(update, .location, .compact), body(update, .location, .plain))
   }
 

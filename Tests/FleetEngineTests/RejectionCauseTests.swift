@@ -40,7 +40,7 @@ struct RejectionCauseTests {
   }
 
   @Test(
-    "a wrong role, a wrong vehicle and other causes are distinguished, and their category follows the status",
+    "a wrong role, a wrong vehicle and other causes of a 403 are distinguished; all have the category permissionDenied",
     arguments: [
       ("Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "IAM_PERMISSION_DENIED", .role),
       ("Permission 'fleetengine.deliveryvehicles.updateLocation' denied", nil, .role),

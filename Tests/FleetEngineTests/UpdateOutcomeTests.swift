@@ -35,7 +35,7 @@ struct UpdateOutcomeTests {
     expectEqual(failure(http, "{}")?.category, .notFleetEngine)
   }
 
-  @Test("200 with an error in its body is that error, and not an acknowledgement")
+  @Test("200 with an error in its body counts as that error, and not as an acknowledgement")
   func errorWithin() {
     expectEqual(failure(200, error("PERMISSION_DENIED"))?.category, .permissionDenied)
     expectEqual(failure(200, error("UNAVAILABLE"))?.category, .unavailable)

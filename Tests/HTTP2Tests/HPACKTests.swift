@@ -265,7 +265,7 @@ struct HPACKTests {
     let junk: [UInt8] = [0x7F, 0xF5, 0x02] + [UInt8](repeating: 0xFF, count: 500)
     let first = try decoder.decode([0x40] + junk + junk, limit: 65_536)
     expectEqual(first.count, 1)
-    // The entries take 1,032 bytes and five times 533 bytes of 4,096.
+    // The first entry takes 1,032 bytes of the table's 4,096, and each of the five others 533 bytes.
     for _ in 0..<5 { _ = try decoder.decode([0x7E, 1, 0x61], limit: 65_536) }
     try expectEqual(decoder.decode([0xC3], limit: 65_536), first)
     _ = try decoder.decode([0x7E, 1, 0x61], limit: 65_536)

@@ -50,7 +50,7 @@ struct HTTP2ConnectionTests {
     expect(!transcript.fields.contains { $0.hasPrefix("content-length") })
   }
 
-  @Test("however a connection ends, the token is wiped from the header table, and nothing is sent afterwards")
+  @Test("however a connection ends, the token is wiped from the header table; a wiped connection sends nothing more")
   func wiped() {
     let isWiped = { (transcript: Transcript) in
       let table = transcript.connection.encoder.table
@@ -84,7 +84,7 @@ struct HTTP2ConnectionTests {
     transcript.send()
     let failure = try #require(transcript.failures.first)
     expect(failure.message.contains("no more than 100 bytes"))
-    // Another connection may have another limit, and the server received nothing.
+    // Another connection may have a different limit, and the server received nothing.
     expectEqual(failure.kind, .unprocessed)
     expectEqual(transcript.takeLines().count, 1)
     expect(transcript.canSend())

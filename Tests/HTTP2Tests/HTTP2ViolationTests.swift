@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import HTTP2
 
-/// Protocol violations of a server, and their effects.
+/// Protocol violations by a server, and their effects.
 struct HTTP2ViolationTests {
   private static let violations: [(HTTP2Violation, [UInt8])] = {
     var server = ScriptedServer()
@@ -76,7 +76,9 @@ struct HTTP2ViolationTests {
     expectEqual(transcript.failures.first?.kind, .broken)
   }
 
-  @Test("without a request the same violation closes the connection without an outcome", arguments: violations)
+  @Test(
+    "while no request is in flight, the same violation closes the connection, and no failure is reported",
+    arguments: violations)
   func idle(violation: HTTP2Violation, bytes: [UInt8]) {
     // Without a request, a frame for stream 1 is a violation already, because the stream is idle.
     let transcript = Transcript()
@@ -151,7 +153,7 @@ struct HTTP2ViolationTests {
     expectEqual(transcript.failures, [.violation(.flowControl)])
   }
 
-  @Test("a PING each second for an hour, or a hundred with each response, is not treated as a flood")
+  @Test("one PING each second for an hour, or a hundred with each response, are not treated as a flood")
   func steadyPings() {
     let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(10_000)))
     transcript.handle(.connected)
@@ -171,7 +173,9 @@ struct HTTP2ViolationTests {
     expect(transcript.failures.isEmpty)
   }
 
-  @Test("window updates that do not allow more of the pending body are a flood, for the connection or the stream")
+  @Test(
+    "window updates that allow no more of the pending body to be sent count as a flood, on the connection or the stream"
+  )
   func uselessWindowUpdates() {
     for isOfConnection in [true, false] {
       // Only one of the two windows is exhausted.

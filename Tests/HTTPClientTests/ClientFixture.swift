@@ -6,7 +6,7 @@ import HTTPMessages
 import LoopTesting
 import Testing
 
-/// An HTTP client with an event loop, which the test runs.
+/// An HTTP client, and an event loop that the test runs.
 struct ClientFixture {
   let loop: EventLoop
   let client: HTTPClient

@@ -12,10 +12,9 @@ import Timekeeping
 /// The kernel's byte counters at the client's end of real connections, compared with the server's.
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct ConnectionMeterTests {
-  /// Returns true if both ends counted the same bytes, except for known differences: the server answers the
-  /// close_notify of a connection that the client has closed with a TLS record of 24 bytes; the kernel counts a
-  /// received FIN as a byte; and on a busy machine the kernel retransmits over loopback too, which the server does not
-  /// see.
+  /// Returns true if both ends counted the same bytes, except for known differences: when the client has closed a
+  /// connection, the server answers its close_notify with a TLS record of 24 bytes; the kernel counts a received FIN as
+  /// a byte; and on a busy machine the kernel retransmits over loopback too, which the server does not see.
   /// - Parameter late: the number of bytes that the server may have sent on each connection after the client closed it.
   private static func isSame(_ traffic: TCPTraffic, _ lines: [String], late: UInt64 = 24) -> Bool {
     let carried = lines.filter { $0.hasPrefix("carried") }.map { $0.split(separator: " ").compactMap { UInt64($0) } }
@@ -60,7 +59,7 @@ struct ConnectionMeterTests {
     // A connection without HTTP/2 is closed before the server's session tickets have arrived.
     let late: UInt64 = alpn == "http/1.1" && transport == .auto ? 600 : 24
     expect(Self.isSame(traffic, lines, late: late), "\(traffic) and \(lines)")
-    // At least one TCP header for each of the 6 requests, and one for the acknowledgement of each response.
+    // The client sends at least one TCP header for each of the 6 requests, and one to acknowledge each response.
     expect(traffic.sentHeaders >= 12 * 52 && traffic.sentHeaders % 52 == 0 && traffic.receivedHeaders % 52 == 0)
   }
 
@@ -85,7 +84,8 @@ struct ConnectionMeterTests {
     expect(fixture.meter.traffic.sent > 200 && fixture.meter.traffic.received > 500)
   }
 
-  @Test("the bytes of plain HTTP are counted, including those of a connection that ends with its client")
+  @Test(
+    "the bytes of plain HTTP are counted, including those of a connection that closes because its client is released")
   func plain() throws {
     let loop = try EventLoop()
     let meter = ConnectionMeter()

@@ -8,7 +8,7 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-/// HTTP/2 over connections that libcurl opens, to a server over TLS that follows a script.
+/// HTTP/2 over connections that libcurl opens, to a TLS server that follows a script.
 @Suite(.enabled(if: access("/usr/bin/openssl", X_OK) == 0, "needs the openssl program"))
 struct HTTP2TransportTests {
   private struct Bench {
@@ -53,7 +53,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
-  @Test("TCP keepalive probes an idle connection only when a heartbeat is overdue, so a parked vehicle sends none")
+  @Test("TCP keepalive probes an idle connection only when a heartbeat is overdue, so a parked vehicle sends no probes")
   func keepAlive() throws {
     let bench = try Bench("")
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
@@ -177,7 +177,7 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "a failure of only one stream reports an open connection, which a request reuses unless it requires a new one",
+    "a failure of one stream reports an open connection; a request can require a new one, which later requests reuse",
     arguments: ["refuse", "reset", "error-500", "error-502", "error-503", "no-window,early", "tiny-headers,x"])
   func newConnection(script: String) throws {
     let bench = try Bench("answer,\(script)")
@@ -262,7 +262,7 @@ struct HTTP2TransportTests {
       ("refuse", false),
     ])
   func ofLibcurl(action: String, isOpen: Bool) throws {
-    // The first connection has no HTTP/2, so libcurl's own HTTP is used. Its connection has HTTP/2.
+    // The first connection has no HTTP/2, so libcurl's own HTTP is used, and its connection has HTTP/2.
     let bench = try Bench("http1;answer,\(action)")
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
     expectEqual(bench.fixture.client.version, "HTTP/2")
@@ -273,7 +273,7 @@ struct HTTP2TransportTests {
     try expectEqual(bench.fixture.response(bench.request(usesNewConnection: isOpen)).status, 200)
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
     // Two connections carried requests, each from its first stream on. libcurl opens another one to retry a refused
-    // request, and is stopped then: whether the server sees that connection is a race.
+    // request, and is stopped then, so the server may or may not see that connection.
     let lines = try bench.server.lines { $0.count { $0.hasPrefix("request") } == 4 }
     expectEqual(lines.count { $0.hasPrefix("request 1 ") }, 2)
   }

@@ -38,7 +38,7 @@ struct HTTPClientTests {
   }
 
   @Test(
-    "A body with the content coding gzip is sent compressed, with its length and Content-Encoding; the next is not"
+    "A body with the content coding gzip is sent compressed, with its length and Content-Encoding; one without is not"
   )
   func compressed() throws {
     let fixture = try ClientFixture()

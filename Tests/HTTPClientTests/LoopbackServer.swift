@@ -10,7 +10,7 @@ final class LoopbackServer {
     case bytes(String)
     /// Sends the bytes, then closes the connection.
     case closing(String)
-    /// Sends the bytes, then others repeatedly, as fast as they are read.
+    /// Sends the first text, then the second one repeatedly, as fast as it is read.
     case endless(String, String)
     /// Never responds.
     case silence
@@ -57,7 +57,7 @@ final class LoopbackServer {
     close(listener)
   }
 
-  /// Responds as soon as a request's headers are received, and does not read the rest.
+  /// Whether the server responds as soon as it has received a request's headers, and does not read the rest.
   var answersHeads = false
 
   var url: String { "http://127.0.0.1:\(port)" }
@@ -159,7 +159,7 @@ final class LoopbackServer {
 }
 
 extension String {
-  /// The position of a text that begins at a byte boundary.
+  /// The first position of `text`, compared byte by byte.
   fileprivate func range(ofText text: String) -> Index? {
     let wanted = Array(text.utf8)
     let bytes = Array(utf8)

@@ -44,7 +44,7 @@ struct HelperProgramTests {
     return try #require(answer.result)
   }
 
-  @Test("a program's output and exit are reported, with standard error separate")
+  @Test("a program's exit code, standard output and standard error are reported separately")
   func output() throws {
     let result = try run(
       "printf '{\"token\":\"%s\"}' \"$VEHICLE_ID\"; echo hm >&2; exit 3", environment: [("VEHICLE_ID", "v 1\n")])
@@ -53,7 +53,7 @@ struct HelperProgramTests {
     expectEqual(String(decoding: result.errors, as: UTF8.self), "hm\n")
   }
 
-  @Test("a program whose end cannot be watched is not left running")
+  @Test("a program whose termination cannot be watched is not left running")
   func unwatched() throws {
     // sd-event watches no child while SIGCHLD is not blocked.
     var set = sigset_t()
@@ -224,7 +224,7 @@ struct HelperProgramTests {
     expectNil(answer.result)
   }
 
-  /// Whether a mask of /proc has none of the signals 1 to 31; glibc ignores two others in every child that it spawns.
+  /// Whether a signal mask from /proc has none of the signals 1 to 31; glibc ignores two others in each spawned child.
   private static func isEmpty(_ line: Substring) -> Bool {
     guard let mask = line.split(separator: "\t").last.flatMap({ UInt64($0, radix: 16) }) else { return false }
     return mask & 0x7FFF_FFFF == 0

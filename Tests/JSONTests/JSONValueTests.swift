@@ -69,7 +69,8 @@ struct JSONValueTests {
     #expect(throws: JSONError.tooComplex) { try JSONValue(parsing: five, maximumValues: 4) }
   }
 
-  @Test("a name or text with more than thirty consecutive combining marks is rejected: comparing takes quadratic time")
+  @Test(
+    "a name or text with more than thirty consecutive combining marks is rejected: comparing it takes quadratic time")
   func combiningMarks() throws {
     let marks = String(repeating: "\u{301}\u{327}", count: 15)
     let escaped = String(repeating: #"\u0301\u0327"#, count: 15)
