@@ -203,7 +203,7 @@ extension TOMLValue {
     case .integer, .float:
       let written = content.source
       let unit = example == "s" ? "s" : " \(example)"
-      throw ValueProblem(message: "has no unit; write a \(noun) with one, in quotes, as in \"\(written)\(unit)\"")
+      throw ValueProblem(message: "has no unit; write the \(noun) with one, in quotes, as in \"\(written)\(unit)\"")
     default:
       throw .type(of: self, expected: "a \(noun) in quotes, as in \"10\(example == "s" ? "s" : " \(example)")\",")
     }

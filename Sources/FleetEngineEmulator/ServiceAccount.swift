@@ -32,7 +32,7 @@ package struct ServiceAccount {
     guard case .object = json else { throw EmulatorError(.account, "\(path): not a JSON object; \(Self.expectation)") }
     func text(_ name: String) throws(EmulatorError) -> String {
       guard let text = json[name]?.string, !text.isEmpty else {
-        throw EmulatorError(.account, "\(path): `\(name)` is missing or no text; \(Self.expectation)")
+        throw EmulatorError(.account, "\(path): `\(name)` is missing or not a string; \(Self.expectation)")
       }
       return text
     }

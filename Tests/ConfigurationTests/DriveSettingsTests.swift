@@ -67,7 +67,7 @@ struct DriveSettingsTests {
       ("acceleration = \"1 m/s3\"", "is not a unit of acceleration; the units are m/s² or g"),
       ("pace = 0", "0 is out of range; allowed: 0.1 to 20"), ("pace = \"4\"", "is a string"),
       ("head_start = \"-1s\"", "is not a duration"), ("head_start = 3", "has no unit"),
-      ("acceleration = 2", "has no unit; write a acceleration"),
+      ("acceleration = 2", "has no unit; write the acceleration"),
     ])
   func problems(_ line: String, _ message: String) {
     let messages = TestMachine().messages(

@@ -17,7 +17,7 @@ struct SettingRulesTests {
     arguments: [
       (
         "[reporting]\ninterval = 10",
-        "reporting.interval: has no unit; write a duration with one, in quotes, as in \"10s\""
+        "reporting.interval: has no unit; write the duration with one, in quotes, as in \"10s\""
       ),
       ("[reporting]\ninterval = \"10\"", "\"10\" lacks its unit: ms, s, min, h or days"),
       ("[reporting]\ninterval = \"5m\"", "\"m\" is not a unit of duration; write min for minutes"),

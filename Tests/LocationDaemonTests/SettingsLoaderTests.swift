@@ -118,7 +118,7 @@ struct SettingsLoaderTests {
   func refused() throws {
     let broken = loader(Self.good + Self.mistake)
     let mistake =
-      "/etc/f/f.toml:11:12: reporting.interval: has no unit; write a duration with one, in quotes, as in \"3s\""
+      "/etc/f/f.toml:11:12: reporting.interval: has no unit; write the duration with one, in quotes, as in \"3s\""
     try expectEqual(message(broken), mistake)
     try Data("vehicle = 3".utf8).write(to: URL(fileURLWithPath: keptPath))
     try expectEqual(message(broken)?.hasPrefix(mistake + "\nThe kept settings are not used: they differ in "), true)
