@@ -30,7 +30,7 @@ struct CrashReporterTests {
       print(CrashReporterTests.depth(1))
     }
     let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
-    expect(report.hasPrefix("Crashed: SIGSEGV (memory that is not there) at "))
+    expect(report.hasPrefix("Crashed: SIGSEGV (unmapped memory) at "))
     expect(report.contains("; called from "))
   }
 
@@ -42,7 +42,7 @@ struct CrashReporterTests {
       code()
     }
     let report = try #require(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
-    expect(report.hasPrefix("Crashed: SIGSEGV (memory that is not there) at code that is in no file of version"))
+    expect(report.hasPrefix("Crashed: SIGSEGV (unmapped memory) at code that is in no file of version"))
   }
 
   @Test("the sender of the signal is reported, and the next run reads the report once")

@@ -89,7 +89,7 @@ static void put_signal(int number, const siginfo_t *info) {
   switch (number) {
   case SIGILL: name = "SIGILL", meaning = "a check in the program failed"; break;
   case SIGTRAP: name = "SIGTRAP", meaning = "a check in the program failed"; break;
-  case SIGSEGV: name = "SIGSEGV", meaning = "memory that is not there"; break;
+  case SIGSEGV: name = "SIGSEGV", meaning = "unmapped memory"; break;
   case SIGBUS: name = "SIGBUS", meaning = "memory that cannot be had"; break;
   case SIGFPE: name = "SIGFPE", meaning = "arithmetic that cannot be done"; break;
   case SIGABRT: name = "SIGABRT", meaning = "the program gave up"; break;
