@@ -172,7 +172,7 @@ struct StoreContractTests {
     expect(!stamps.contains((AgentFixture.start - .seconds(1200)).rfc3339.prefix(19)))
   }
 
-  @Test("a receiver whose date is years off does not expire positions, and positions from the future are not sent")
+  @Test("a receiver whose date is years off does not make positions expire, and positions from the future are not sent")
   func coldStart() throws {
     var time = SteadyTime()
     time.observe(Timestamp(seconds: 2_000_000_000), at: .boot)
