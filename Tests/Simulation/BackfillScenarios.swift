@@ -300,7 +300,7 @@ struct BackfillScenarios {
     expectEqual(world.applied(519..<520).map { World.second(of: $0.live) }, [512])
   }
 
-  @Test("the reported thinning error does not include a position from the future that is removed later")
+  @Test("the reported thinning error ignores a position from the future that is removed later")
   func beforeFuture() throws {
     let world = try World.drive(
       Scenario(

@@ -40,7 +40,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "after noise, an unplugged modem and repeated sentences, the modem is read again, and no position is read twice")
+    "after noise, unplugging or repeated data, a modem is read again without a restart, and no position is read twice")
   func badModem() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, hasModem: true))
@@ -251,7 +251,7 @@ struct LineScenarios {
         noise: 0, dialect: .dateLast, hasCertificates: true))
   }
 
-  @Test("a sentence whose position lost two equal digits still has a valid checksum, even if its date is lost too")
+  @Test("a sentence that lost two equal digits, and its date, has a valid checksum, so its wrong fix is not detected")
   func collisionWithoutDate() throws {
     let world = try World.drive(
       Scenario(

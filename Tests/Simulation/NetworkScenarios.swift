@@ -40,7 +40,7 @@ struct NetworkScenarios {
     expect(world.attempts(300..<900) <= 120)
   }
 
-  @Test("a network that returns is used at once")
+  @Test("when the network returns, updates resume at once, within the limit of requests per minute")
   func networkUp() throws {
     let world = try World.drive(
       Scenario(duration: 700, faults: [Fault(.unreachable, 300..<603)], acts: [(603, .networkUp)]))

@@ -163,7 +163,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "if clock and iat agree on a past time, Fleet Engine's first response corrects it, and no position is dropped",
+    "if machine clock and iat agree on a past time, Fleet Engine's first response corrects it; no position is dropped",
     arguments: [60, 1200] as [Int64])
   func staleClockAndToken(seconds: Int64) throws {
     let faults = [Fault(.providerUndated(backdating: seconds), 0..<400), Fault(.unreachable, 100..<200)]

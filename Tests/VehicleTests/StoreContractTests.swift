@@ -208,7 +208,7 @@ struct StoreContractTests {
     for second in [40, 50] { expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(second))) }
   }
 
-  @Test("the store is asked to drop other vehicles' old positions once the time is certain, and not every second")
+  @Test("the store is asked to drop other vehicles' old positions only once the time is certain, and then rarely")
   func others() throws {
     var fixture = try AgentFixture()
     var removals = 0

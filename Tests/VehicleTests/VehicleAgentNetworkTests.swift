@@ -203,7 +203,7 @@ struct VehicleAgentNetworkTests {
     try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2"])
   }
 
-  @Test("a resume from suspend drops open connections, and due positions are sent at once")
+  @Test("a resume from suspend cancels requests and drops connections; the first fix then triggers the next request")
   func resume() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()

@@ -290,8 +290,7 @@ extension World {
     }
   }
 
-  /// Checks at the end of a run that the vehicle of the settings runs, or that the daemon waits for settings for a
-  /// reason.
+  /// Checks at the end of a run that the daemon uses the vehicle of the settings, or has a reason to wait for settings.
   func checkSettings() {
     guard scenario.hasInstallationFaults, !isOff, finishedAt == nil else { return }
     guard isRunning else { return checkWaiting() }
