@@ -9,7 +9,7 @@ struct MergedExploration {
   private let comparedShare: Int
   /// The number of different states, the first one included.
   var states: Int { known.count }
-  /// The number of states that were equivalent to an earlier one, and of those that were compared with it.
+  /// The number of states that were equivalent to an earlier one, and the number of those that were compared with it.
   private(set) var equal = 0
   private(set) var compared = 0
   /// The longest time until the vehicle was online again.

@@ -8,8 +8,9 @@ import Vehicle
 
 /// The state that decides how a world continues, as a number: worlds with the same number are treated as equivalent.
 ///
-/// It contains all stored properties of the daemon: each instant and time relative to now, where all that are older
-/// than the longest limit are equal; each place relative to the vehicle. What is only counted or reported is left out.
+/// It contains all stored properties of the daemon. Instants and times are relative to now, and all that are older than
+/// the longest limit are equal; places are relative to the vehicle. Properties that are only counted or reported are
+/// left out.
 struct Projection {
   private typealias Adder = @Sendable (Any, inout Projection) -> Void
 

@@ -24,7 +24,7 @@ struct SmallWorld {
 
   /// The update that only sets OFFLINE.
   private static let offline = #"{"vehicleState":"OFFLINE"}"#
-  /// The longest wait for a deadline as a step.
+  /// The longest wait of a `deadline` step.
   private static let maximumWait = Duration.seconds(120)
   /// The first violation; nil: none.
   private(set) var violation: String?

@@ -133,8 +133,7 @@ struct BackfillScenarios {
     expect(world.server.applied.last?.isIgnored == true)
   }
 
-  @Test(
-    "a thinned position that the server has from a request without a response is not used as a neighbour for thinning")
+  @Test("a thinned position that arrived in a request whose response was lost is not used as a neighbour for thinning")
   func thinnedAfterLostResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -232,8 +231,7 @@ struct BackfillScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test(
-    "past positions that are denied for a missing role are delivered at most one suspension after the role is granted")
+  @Test("past positions that are denied for a missing role stay queued, and are delivered once the role is granted")
   func deniedUntilFixed() throws {
     let world = try World.drive(
       Scenario(
@@ -302,7 +300,7 @@ struct BackfillScenarios {
     expectEqual(world.applied(519..<520).map { World.second(of: $0.live) }, [512])
   }
 
-  @Test("the reported thinning error does not account for a position from the future that is removed later")
+  @Test("the reported thinning error ignores a position from the future that is removed later")
   func beforeFuture() throws {
     let world = try World.drive(
       Scenario(

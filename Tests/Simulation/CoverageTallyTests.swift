@@ -49,7 +49,7 @@ struct CoverageTallyTests {
     for runs in [0, 1, 10] { try expectEqual(problems(runs, text, isThorough: true), []) }
   }
 
-  @Test("a case without a line in coverage.txt is a problem, and so is a line without a case")
+  @Test("a case that is missing in coverage.txt is a problem, and so is a line for a case that does not exist")
   func catalogue() throws {
     try expectEqual(problems(1, ""), ["ending stopped: covered by 1 runs, and not in coverage.txt"])
     try expectEqual(problems(1, of: [], "ending stopped  often"), ["ending stopped: there is no such case"])

@@ -8,8 +8,8 @@ import Timekeeping
 @testable import SimulatedWorld
 
 /// The state of a vehicle of on-demand trips follows its driver's duty commands. In every scenario, the simulation
-/// checks that a pause sends nothing but OFFLINE, that OFFLINE is never sent on duty, and that OFFLINE is sent no more
-/// often than needed.
+/// checks that nothing but OFFLINE is sent during a pause, that OFFLINE is never sent on duty, and that OFFLINE is sent
+/// no more often than needed.
 struct DutyScenarios {
   private static let trips = [Scenario.Setting.trips()]
 
@@ -18,7 +18,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "on duty each update sets ONLINE; a pause sets OFFLINE once, within a second; the first fix after it sets ONLINE")
+    "on duty each update sets ONLINE; a pause sets OFFLINE once, within a second; the first fix afterwards sets ONLINE")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, acts: [(301, .pause), (600, .resume)], settings: Self.trips))
     expectEqual(states(world).prefix { $0 }.count, world.applied(0..<301).count)
@@ -114,8 +114,8 @@ struct DutyScenarios {
     "if a pause ends while OFFLINE is in flight, ONLINE is the final state, whether or not that request is cancelled",
     arguments: 0..<10)
   func resume(tenth: Int) throws {
-    // OFFLINE takes 7 s to 14 s to arrive, later requests take no time. The vehicle is parked, so that no later update
-    // corrects a wrong final state.
+    // OFFLINE takes 7 s to 14 s to arrive; later requests arrive at once. The vehicle is parked, so that no later
+    // update corrects a wrong final state.
     let world = try World.drive(
       Scenario(
         seed: UInt64(3 * tenth + 1), duration: 325, drive: .steady(0), faults: [Fault(.latency(7000), 300..<303)],
@@ -319,7 +319,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "when a source ends, its positions are delivered, and then OFFLINE; an OFFLINE that is not accepted is reported",
+    "when a source ends, its positions and then OFFLINE are sent; an OFFLINE that is not accepted is reported",
     arguments: [true, false])
   func drained(isLate: Bool) throws {
     let world = try World.drive(

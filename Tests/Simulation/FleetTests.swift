@@ -15,7 +15,7 @@ struct FleetTests {
     expect(one.seconds != other.seconds)
   }
 
-  @Test("a fleet keeps its rate limits through an outage of Fleet Engine")
+  @Test("a fleet stays within its rate limits during and after an outage of Fleet Engine")
   func limits() async throws {
     let model = FleetModel(vehicles: 150, threads: 2, fixPeriod: 5)
     let normal = await model.run(try #require(FleetScenario.named("normal")).shortened(to: 450))

@@ -9,8 +9,7 @@ import Timekeeping
 
 /// Drives whose updates use the daemon's own HTTP/2 client.
 struct HTTP2Scenarios {
-  @Test(
-    "if a server sometimes refuses a request unprocessed or sends GOAWAY, no position is lost and no outage reported")
+  @Test("if a server sometimes sends GOAWAY or refuses a request unread, no position is lost and no outage is reported")
   func refusals() throws {
     var scenario = Scenario(duration: 3000)
     scenario.seed = 3
@@ -23,7 +22,7 @@ struct HTTP2Scenarios {
     expect(!world.events.contains { $0.event.kind == .offline })
   }
 
-  @Test("a daemon that was killed begins with a new connection")
+  @Test("a daemon that is restarted after a kill opens a new connection")
   func killed() throws {
     let world = try World.drive(
       Scenario(

@@ -127,7 +127,7 @@ struct InstallationScenarios {
     expectEqual(world.events(.storeSetAside).count, 1)
   }
 
-  @Test("after a token that could not be renewed has expired, updates resume minutes later, with the next token")
+  @Test("if a token expires because unconfirmed settings prevent its renewal, updates resume once they are rolled back")
   func tokenEndsBetweenRenewals() throws {
     let world = try World.drive(
       Scenario(

@@ -63,7 +63,7 @@ struct LifecycleScenarios {
 
   @Test("after a reload just before the store writes, each vehicle gets its own stored positions")
   func reloadAtCommit() throws {
-    // Positions of second 335 are queued at 336, and due to be written at the moment of the reload.
+    // The position of second 335 is queued at second 336, and is due to be written at the moment of the reload.
     let world = try World.drive(
       Scenario(
         seed: 6419, duration: 600, drive: .city,

@@ -12,7 +12,7 @@ import Timekeeping
 /// Faults of the line between receiver and daemon.
 struct LineScenarios {
   @Test(
-    "a receiver gives one fix per second, whatever sentences it sends, and in whatever order",
+    "one fix per second is read from a receiver, whatever sentences it sends, and in whatever order",
     arguments: NMEADialect.allCases)
   func dialects(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, baud: 38_400))
@@ -21,7 +21,7 @@ struct LineScenarios {
     expect(world.longestGap(5..<290) <= 11)
   }
 
-  @Test("a receiver whose sentences arrive in datagrams gives one fix per second", arguments: NMEADialect.allCases)
+  @Test("one fix per second is read from a receiver that sends datagrams", arguments: NMEADialect.allCases)
   func datagrams(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, isNetworked: true))
     expectEqual(world.agent.statistics.fixes, 299)
@@ -30,7 +30,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "a receiver in a modem, whose last sentences ModemManager stores, gives one fix per second",
+    "one fix per second is read from a receiver in a modem, whose last sentences ModemManager stores",
     arguments: NMEADialect.allCases)
   func modem(dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 300, dialect: dialect, hasModem: true))
@@ -40,7 +40,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "a modem that was unplugged or repeated its last sentences is read again without a restart, and no position twice")
+    "after noise, unplugging or repeated data, a modem is read again without a restart, and no position is read twice")
   func badModem() throws {
     let faults = [Fault(.noise(0.005), 100..<300), Fault(.unplugged, 400..<500), Fault(.mute, 600..<700)]
     let world = try World.drive(Scenario(duration: 900, faults: faults, hasModem: true))
@@ -64,7 +64,7 @@ struct LineScenarios {
   }
 
   @Test(
-    "noise makes only the fixes that it hits unusable, and causes no wrong fix", arguments: [0.0005, 0.005, 0.02],
+    "noise makes only the affected fixes unusable, and causes no wrong fix", arguments: [0.0005, 0.005, 0.02],
     NMEADialect.allCases)
   func noise(part: Double, dialect: NMEADialect) throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.noise(part), 100..<800)], dialect: dialect))
@@ -126,7 +126,7 @@ struct LineScenarios {
     expect(!world.applied(600..<613).isEmpty)
   }
 
-  @Test("after a suspend, the valid sentences that a modem stored in a second with noise are read")
+  @Test("after a suspend, the valid sentences that a modem stored during a second with noise are read")
   func keptWhileSuspended() throws {
     let world = try World.drive(
       Scenario(
@@ -200,7 +200,7 @@ struct LineScenarios {
     expect(world.longestGap(5..<58) <= 11)
   }
 
-  @Test("a receiver whose baud rate differs from the configured one is reported, and read once its baud rate is right")
+  @Test("a receiver whose baud rate differs from the configured one is reported, and is read once the rates agree")
   func wrongBaudRate() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.speed(4800), 0..<300)]))
     expect(world.agent.statistics.fixes <= 300)
@@ -226,8 +226,8 @@ struct LineScenarios {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.speed(9600), 300..<900)], baud: 115_200, isAutobaud: true))
     expect(world.longestGap(20..<298) <= 11)
-    // Ten seconds of silence, a second until the port is opened again, and at most two wrong baud rates before the
-    // right one.
+    // This takes ten seconds of silence, a second until the port is opened again, and at most two wrong baud rates
+    // before the right one.
     expect(!world.applied(300..<325).isEmpty)
     expect(world.longestGap(325..<890) <= 13)
   }
@@ -251,7 +251,7 @@ struct LineScenarios {
         noise: 0, dialect: .dateLast, hasCertificates: true))
   }
 
-  @Test("a sentence whose position lost two equal digits still has a valid checksum, even if its date is lost too")
+  @Test("a sentence that lost two equal digits, and its date, has a valid checksum, so its wrong fix is not detected")
   func collisionWithoutDate() throws {
     let world = try World.drive(
       Scenario(
@@ -270,7 +270,7 @@ struct LineScenarios {
     expectEqual(world.agent.statistics.rejected[.noTime], 9)
   }
 
-  @Test("a modem's first fix, if it is read in the middle of an epoch, waits for the sentence with its speed")
+  @Test("a modem's first fix, if it is read in the middle of an epoch, is used only after the sentence with its speed")
   func firstOfEnabledModem() throws {
     let world = try World.drive(
       Scenario(

@@ -7,20 +7,20 @@ import Timekeeping
 
 @testable import SimulatedWorld
 
-/// Two daemons on one machine with the same vehicle: the first to lock the vehicle's file has the vehicle, and the
+/// Two daemons on one machine with the same vehicle: the first to lock the vehicle's file reports the vehicle, and the
 /// other one waits. In every scenario, the simulation checks that a waiting daemon sends, records and fetches nothing.
 struct LockScenarios {
   private static func other(_ seconds: Range<Int>, vehicle: String = "truck-1") -> Fault {
     Fault(.otherDaemon(vehicle: vehicle), seconds)
   }
 
-  @Test("while another daemon has locked the vehicle, nothing is sent; soon after it exits the first update follows")
+  @Test("while another daemon has locked the vehicle, nothing is sent; soon after it exits, the first update follows")
   func plain() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Self.other(0..<300)]))
     expectEqual(world.attempts(0..<300), 0)
     expect(world.fetches.allSatisfy { $0 >= World.time(300) })
-    // The lock is attempted every 5 s, and Fleet Engine requires 5 s after an update, which the other daemon may just
-    // have sent.
+    // The daemon tries the lock every 5 s, and Fleet Engine requires 5 s between updates; the other daemon may just
+    // have sent one.
     expect(!world.applied(305..<312).isEmpty)
     expect(world.longestGap(312..<880) <= 13)
     expectEqual(world.events(.vehicleInUse).count, 1)
@@ -34,7 +34,8 @@ struct LockScenarios {
     expect(world.events(.vehicleInUse).isEmpty)
   }
 
-  @Test("if a daemon is killed while a second one waits, it waits for the second after its restart")
+  @Test(
+    "if a daemon is killed while another one waits for its vehicle, the restarted daemon waits for the other to exit")
   func killed() throws {
     let world = try World.drive(
       Scenario(
@@ -57,7 +58,7 @@ struct LockScenarios {
   }
 
   @Test(
-    "positions queued before another daemon locks the vehicle are delivered after it exits, and none is added")
+    "while another daemon has locked the vehicle, no position is queued; those queued before are delivered afterwards")
   func backlog() throws {
     let world = try World.drive(
       Scenario(

@@ -40,7 +40,7 @@ struct NetworkScenarios {
     expect(world.attempts(300..<900) <= 120)
   }
 
-  @Test("a network that returns is used at once")
+  @Test("when the network returns, updates resume at once, within the limit of requests per minute")
   func networkUp() throws {
     let world = try World.drive(
       Scenario(duration: 700, faults: [Fault(.unreachable, 300..<603)], acts: [(603, .networkUp)]))
@@ -101,7 +101,7 @@ struct NetworkScenarios {
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("a certificate that is not yet valid is reported as a clock that may be behind")
+  @Test("when a certificate is not yet valid, the journal says that the clock may be behind")
   func certificateNotYetValid() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.certificateNotYetValid, 100..<300)]))
     expect(world.events(.offline).contains { $0.contains("clock, which may be behind") })

@@ -36,7 +36,7 @@ struct PauseScenarios {
 
   @Test("after a power cut at any effect during a pause, the vehicle is still paused", arguments: 0..<3)
   func powerCut(effects: Int) throws {
-    // There are no effects during a pause; each change of address adds one.
+    // A pause alone causes no effects; each change of address adds one.
     let world = try World.drive(
       Scenario(
         duration: 1200, faults: [Fault(.unreachable, 100..<350)],
@@ -132,7 +132,8 @@ struct PauseScenarios {
     expect(!world.applied(700..<703).isEmpty)
   }
 
-  @Test("no position is sent from a receiver that is an hour ahead when a pause ends, even after slow responses")
+  @Test(
+    "if a receiver's clock is an hour ahead when a pause ends, its positions are not sent, even after slow responses")
   func aheadAtTheEnd() throws {
     let world = try World.drive(
       Scenario(

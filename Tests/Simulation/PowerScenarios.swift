@@ -54,7 +54,8 @@ struct PowerScenarios {
     expect(!world.lostAt.isEmpty)
   }
 
-  @Test("after an outage, updates are sent every five seconds again at once, however many attempts failed during it")
+  @Test(
+    "after an outage, updates are immediately sent every five seconds again, however many attempts failed during it")
   func rhythmAfterOutage() throws {
     let world = try World.drive(
       Scenario(duration: 300, faults: [Fault(.unreachable, 100..<200)], settings: [.interval(5)]))
@@ -147,7 +148,7 @@ struct PowerScenarios {
   }
 
   @Test(
-    "late responses to abandoned requests show that the server is reached, so a power cut loses only five seconds",
+    "late responses to abandoned requests prove that the server is reachable: a power cut loses only the last 5 s",
     arguments: [300, 340, 380])
   func lateResponses(cut: Int) throws {
     let world = try World.drive(
@@ -447,7 +448,7 @@ struct PowerScenarios {
   }
 
   @Test(
-    "the position of a stop in a long outage is not written if the full backlog drops it as its oldest at that moment")
+    "the position of a stop in a long outage is not written if the full backlog drops it at that moment as the oldest")
   func droppedStop() throws {
     let world = try World.drive(
       Scenario(

@@ -7,8 +7,8 @@ import Testing
 @testable import SimulatedWorld
 
 struct RandomRunTests {
-  /// The number of runs of the first range of seeds; a fifth as many are of the second range. `SIMULATION_RUNS` sets
-  /// another number, and `SIMULATION_SEED` another first seed.
+  /// The number of runs with seeds of the first range; a fifth as many have seeds of the second range.
+  /// `SIMULATION_RUNS` changes the number, and `SIMULATION_SEED` the first seed.
   static let runs = number("SIMULATION_RUNS") ?? 1000
   static let firstSeed = number("SIMULATION_SEED") ?? 1
 
@@ -37,8 +37,8 @@ struct RandomRunTests {
     try RandomRunTests.run(RandomRunTests.runs / 5, from: Int(Scenario.lastOfFirstRange) + 1, part: part)
   }
 
-  /// Runs one part of these scenarios: until one fails, or all of them if `continuesAfterFailure` is set. The last part
-  /// to end checks the cases that all runs together cover.
+  /// Runs one part of the scenarios, until one fails, or to the end if `continuesAfterFailure` is set. The last part to
+  /// end checks the cases that all runs together cover.
   private static func run(_ runs: Int, from firstSeed: Int, part: Int) throws {
     var count = 0
     defer { if continuesAfterFailure { print("ran \(count)") } }

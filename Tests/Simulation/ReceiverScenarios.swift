@@ -33,7 +33,7 @@ struct ReceiverScenarios {
     expect(world.longestGap(7..<590) <= 14)
   }
 
-  @Test("epochs without a time that arrive together and in the wrong order give one fix each")
+  @Test("epochs without a time that arrive together and in the wrong order yield one fix each")
   func untimedSwapped() throws {
     _ = try World.drive(
       Scenario(
@@ -56,7 +56,7 @@ struct ReceiverScenarios {
   }
 
   @Test(
-    "if a parked vehicle's positions jump, its old position is reported for some seconds, whatever their timestamps")
+    "if a parked vehicle's positions jump, the old position is reported for some seconds, whatever the new timestamps")
   func heldThroughJump() throws {
     for scenario in [
       Scenario(
@@ -112,7 +112,7 @@ struct ReceiverScenarios {
     }
   }
 
-  @Test("an epoch that is sent twice gives one fix; fixes out of order are rejected as such, and updates continue")
+  @Test("an epoch that is sent twice yields one fix; fixes out of order are rejected as such, and updates continue")
   func disorder() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.twice, 100..<200), Fault(.swapped, 300..<400)]))

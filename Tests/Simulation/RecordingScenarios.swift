@@ -54,7 +54,8 @@ struct RecordingScenarios {
     expect(world.attempts.isEmpty)
   }
 
-  @Test("in a pipe, the last epoch of a pause ends with the first epoch after it, and gives a position after the pause")
+  @Test(
+    "in a pipe, the last epoch of a pause is complete only when the next one begins, so it is reported after the pause")
   func epochAcrossResume() throws {
     let world = try World.drive(
       Scenario(
@@ -63,7 +64,7 @@ struct RecordingScenarios {
     expect(!world.applied(224..<247).isEmpty)
   }
 
-  @Test("in a pipe, the last readable epoch of a pause ends after the pause, even if noise damages later epochs of it")
+  @Test("in a pipe, a pause's last readable epoch is complete only after the pause, even if noise damages later epochs")
   func epochBeforeNoise() throws {
     let world = try World.drive(
       Scenario(
@@ -72,7 +73,7 @@ struct RecordingScenarios {
     expectEqual(world.applied(200..<250).map { World.second(of: $0.live) }, [245])
   }
 
-  @Test("in a pipe, an epoch that noise made incomplete may not end until the first epoch after a suspend")
+  @Test("in a pipe, an epoch that noise made incomplete may end only with the first epoch after a suspend")
   func incompleteOverSuspend() throws {
     _ = try World.drive(
       Scenario(

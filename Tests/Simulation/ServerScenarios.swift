@@ -45,14 +45,14 @@ struct ServerScenarios {
     "Retry-After as a date is relative to the response's own date, whatever the machine's clock shows",
     arguments: [0, nil])
   func retryAfterDate(wallError: Int64?) throws {
-    // 450 s after boot.
+    // The date is 450 s after boot.
     let fault = Fault(.answers(429, "RESOURCE_EXHAUSTED", retryAfter: "Tue, 01 Dec 2026 00:07:30 GMT"), 300..<310)
     let world = try World.drive(Scenario(duration: 600, faults: [fault], wallError: wallError))
     expectEqual(world.attempts(311..<449), 0)
     expect(!world.applied(449..<475).isEmpty)
   }
 
-  @Test("a 401 during a drive causes one additional token and one additional request")
+  @Test("a 401 during a drive causes one additional token fetch and one additional update")
   func unauthenticated() throws {
     let world = try World.drive(Scenario(duration: 900, faults: [Fault(.revoked, 400..<900)]))
     expectEqual(world.fetches.count, 2)
@@ -61,7 +61,7 @@ struct ServerScenarios {
     expect(world.events(.tokenRefused).isEmpty)
   }
 
-  @Test("a permanent 403 is reported, and causes few requests and tokens an hour")
+  @Test("a permanent 403 is reported, and causes few updates and token fetches an hour")
   func deniedForEver() throws {
     let world = try World.drive(
       Scenario(duration: 7500, faults: [Fault(.answers(403, "PERMISSION_DENIED"), 300..<7500)]))

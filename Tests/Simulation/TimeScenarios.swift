@@ -82,7 +82,8 @@ struct TimeScenarios {
         acts: [(178, .reload(vehicle: "truck-2"))], noise: 0.0, hasInstallationFaults: true, hasCertificates: true))
   }
 
-  @Test("a receiver whose clock error changes for some seconds is corrected again, and no position is late")
+  @Test(
+    "a receiver whose clock error changes for some seconds is corrected again, and no position has an old timestamp")
   func leapsAgain() throws {
     _ = try World.drive(
       Scenario(
@@ -96,7 +97,8 @@ struct TimeScenarios {
     expect(world.applied(177..<190).allSatisfy { $0.at - Double(World.second(of: $0.live)) < 5 })
   }
 
-  @Test("a receiver clock that jumps before Fleet Engine's first response is outvoted by an iat and a clock that agree")
+  @Test(
+    "a receiver clock that jumps before Fleet Engine's first response is outvoted by an agreeing iat and machine clock")
   func leapsWithoutServer() throws {
     _ = try World.drive(
       Scenario(
@@ -161,7 +163,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "if clock and iat agree on a past time, Fleet Engine's first response corrects it, and no position is dropped",
+    "if machine clock and iat agree on a past time, Fleet Engine's first response corrects it; no position is dropped",
     arguments: [60, 1200] as [Int64])
   func staleClockAndToken(seconds: Int64) throws {
     let faults = [Fault(.providerUndated(backdating: seconds), 0..<400), Fault(.unreachable, 100..<200)]
@@ -290,7 +292,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a receiver whose clock error changes when it learns the leap seconds is corrected again, and no position is late",
+    "when a receiver learns the leap seconds, its new clock error is corrected, and no position has an old timestamp",
     arguments: [3600, 50_000_000])
   func leapSecondsLater(seconds: Int) throws {
     let faults = [Fault(.ahead(seconds), 128..<300), Fault(.ahead(18), 128..<180)]
@@ -383,7 +385,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a time that a server gave only once, against the receiver's, expires after a minute, and one update is ahead",
+    "a time that a server gave only once and the receiver contradicts expires after a minute, and one update is ahead",
     arguments: [
       (
         Scenario(
@@ -483,7 +485,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a queued position that only one time contradicts may be sent early; those of a lagging receiver are then ignored",
+    "if a queued position that only one time contradicts is sent early, those of a lagging receiver are then ignored",
     arguments: [
       // With an `iat` as that time, the position is up to 7 s early.
       (

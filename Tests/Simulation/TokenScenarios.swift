@@ -70,7 +70,7 @@ struct TokenScenarios {
     expect(world.fetches.count <= 42)
   }
 
-  @Test("a token whose expiry is computed from the receiver's time is used too long by at most the receiver's delay")
+  @Test("if a token's expiry is computed from the receiver's time, it is late by at most the receiver's delay")
   func receiverDelay() throws {
     _ = try World.drive(
       Scenario(

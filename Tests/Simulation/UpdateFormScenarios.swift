@@ -124,7 +124,7 @@ struct UpdateFormScenarios {
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
-  @Test("if a position is sent in both forms, 14 s apart, the next heartbeat is counted from the second")
+  @Test("if a position is sent in both forms, 14 s apart, the next heartbeat is counted from the later update")
   func comparedLate() throws {
     let world = try World.drive(
       Scenario(

@@ -17,7 +17,7 @@ struct EventRateLimiterTests {
   private func at(_ second: Int) -> BootInstant { .boot + .seconds(second) }
 
   @Test(
-    "each reason of rejection is reported once in ten minutes, and again after an accepted fix; duplicates never are")
+    "each reason for rejection is reported once in ten minutes, and again after an accepted fix; duplicates never are")
   mutating func rejections() {
     expectEqual(eventLimiter.fixRejected(.stale, at: at(0)), .fixRejected(.stale, suppressed: 0))
     expectNil(eventLimiter.fixRejected(.stale, at: at(1)))
@@ -87,7 +87,7 @@ struct EventRateLimiterTests {
     expectEqual(eventLimiter.clockStepped(.seconds(7), at: at(200)), .clockStepped(.seconds(7), suppressed: 0))
   }
 
-  @Test("the first accepted update after a pause, or of another vehicle, is reported", arguments: [true, false])
+  @Test("the first accepted update after a pause, or of a new vehicle, is reported", arguments: [true, false])
   mutating func online(isPause: Bool) {
     expectEqual(
       eventLimiter.updateAccepted(past: 0, pending: 0, at: at(0)), [.online(after: nil, delivered: 0, pending: 0)])

@@ -239,7 +239,7 @@ struct StoreAgentTests {
       try expectEqual(bench.add(1), [])
       if hasFailed {
         _ = bench.fail(.other)
-        // The store still has the record, so that removing it deletes it.
+        // The file still has the record, so removing it again deletes it there.
         expectEqual(bench.remove(1), [])
         _ = bench.written()
         expectEqual(bench.handle(.ended(.opened(nil))), ["commit -1"])
@@ -339,7 +339,7 @@ struct StoreAgentTests {
 
   // MARK: - New, empty files
 
-  @Test("the replacement of a damaged file is filled from memory, without deletions")
+  @Test("the replacement of a damaged file is filled from memory, and pending deletions are discarded")
   func setAsideAtStart() throws {
     var bench = Bench()
     _ = bench.remove(1)

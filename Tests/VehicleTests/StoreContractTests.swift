@@ -172,7 +172,7 @@ struct StoreContractTests {
     expect(!stamps.contains((AgentFixture.start - .seconds(1200)).rfc3339.prefix(19)))
   }
 
-  @Test("a receiver whose date is years off does not expire positions, and positions from the future are not sent")
+  @Test("a receiver whose date is years off does not make positions expire, and positions from the future are not sent")
   func coldStart() throws {
     var time = SteadyTime()
     time.observe(Timestamp(seconds: 2_000_000_000), at: .boot)
@@ -208,7 +208,7 @@ struct StoreContractTests {
     for second in [40, 50] { expect(fixture.agent.delivery.backlog.contains(AgentFixture.start - .seconds(second))) }
   }
 
-  @Test("the store is asked to drop other vehicles' old positions once the time is certain, and not every second")
+  @Test("the store is asked to drop other vehicles' old positions only once the time is certain, and then rarely")
   func others() throws {
     var fixture = try AgentFixture()
     var removals = 0

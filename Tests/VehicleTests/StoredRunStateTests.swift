@@ -129,7 +129,7 @@ struct StoredRunStateTests {
     }
   }
 
-  @Test("a request in flight at the end of a run delays updates until its deadline, which a restart does not extend")
+  @Test("a request in flight at the end of a run delays updates no longer than the minimum interval after its deadline")
   func inFlight() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let text = StoredRunState(

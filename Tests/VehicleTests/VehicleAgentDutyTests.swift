@@ -99,7 +99,7 @@ struct VehicleAgentDutyTests {
     expectNil(fixture.snapshot().vehicleState)
   }
 
-  @Test("the same ID in the other service is another vehicle, for which no position of the first is sent")
+  @Test("a vehicle with the same ID in the other service is a different vehicle, and gets no position of the first")
   func otherService() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -128,7 +128,7 @@ struct VehicleAgentDutyTests {
   }
 
   @Test(
-    "abandoned or unanswered OFFLINE delays no position; ONLINE is sent again when OFFLINE can no longer arrive",
+    "an abandoned or unanswered OFFLINE delays no position; ONLINE is sent again when OFFLINE can no longer arrive",
     arguments: [true, false])
   func lateOffline(isGivenUp: Bool) throws {
     var fixture = try fixture()
@@ -145,7 +145,7 @@ struct VehicleAgentDutyTests {
     let sent = try (8...12).first { try fixture.drive(to: Double($0), speed: 0).brief.contains("send 3") }
     let second = Double(try #require(sent))
     _ = fixture.handle(.updateEnded(id: 3, AgentFixture.accepted), at: second + 0.2)
-    // While parked, nothing else is due for a minute.
+    // While the vehicle is parked, nothing else is due for a minute.
     let until = BootInstant.boot + .seconds(20)
     expectEqual(fixture.agent.plan(at: .boot + .seconds(13)).next, .report(until))
     expectEqual(fixture.agent.plan(at: .boot + .seconds(13)).until, until)
@@ -181,7 +181,7 @@ struct VehicleAgentDutyTests {
     expectEqual(fixture.agent.plan(at: .boot + .seconds(14)).next, .offline(sentAt + .seconds(15)))
   }
 
-  @Test("a position that the server refused unprocessed cannot arrive later: one OFFLINE is enough")
+  @Test("a position that the server refused before processing it cannot arrive later: one OFFLINE is enough")
   func refusedBefore() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -274,7 +274,8 @@ struct VehicleAgentDutyTests {
     expect(fixture.snapshot().vehicleState == .online && fixture.snapshot().duty == .online)
   }
 
-  @Test("if a position with ONLINE is in flight, OFFLINE is sent as soon as the response arrives, and is final")
+  @Test(
+    "if a driver goes off duty while a position with ONLINE is in flight, OFFLINE follows its response, and is final")
   func offDutyInFlight() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -305,7 +306,7 @@ struct VehicleAgentDutyTests {
     expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 25.2).events.contains(.stateOffline))
   }
 
-  @Test("failed OFFLINE is retried with the backoff of a position, alone or with the next position")
+  @Test("a failed OFFLINE is retried with the backoff of a position, alone or with the next position")
   func offDutyRefused() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -340,7 +341,8 @@ struct VehicleAgentDutyTests {
     expectEqual(sent, ["send 3 OFFLINE"])
   }
 
-  @Test("a pause while off duty sends nothing; after it the last chosen duty applies, even one chosen during the pause")
+  @Test(
+    "a pause while off duty sends nothing; afterwards the last duty command applies, even one given during the pause")
   func pauseOffDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -399,7 +401,8 @@ struct VehicleAgentDutyTests {
       [goesOnline ? "keep duty no more" : "keep duty 2026-12-01T00:00:20Z\nvehicle trips/p/truck-1\naccepted"])
   }
 
-  @Test("another vehicle after a reload is on duty, and a missing OFFLINE of the previous vehicle is reported")
+  @Test(
+    "after a reload to another vehicle, that vehicle is on duty, and a missing OFFLINE of the previous one is reported")
   func otherVehicleOffDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()

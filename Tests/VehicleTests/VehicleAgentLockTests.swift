@@ -110,7 +110,8 @@ struct VehicleAgentLockTests {
     expectEqual(fixture.handle(.vehicleLocked(by: nil), at: 10).brief, ["send 2 OFFLINE"])
   }
 
-  @Test("a token file that changes while another process has locked the vehicle is read once it is free and not paused")
+  @Test(
+    "if a token file changes while another process has the lock, it is read once the vehicle is free and not paused")
   func tokenFile() throws {
     for isPaused in [false, true] {
       var fixture = try AgentFixture()

@@ -108,7 +108,7 @@ struct VehicleAgentNetworkTests {
     expectEqual(CertificateTime.at(moment, buildDate: build), build)
     expectEqual(CertificateTime.at(moment, buildDate: build, known: unset), build)
     expectNil(CertificateTime.at(Moment(boot: .boot, wall: build), buildDate: build, known: time))
-    // As computed by a program that knows the clock's error: 100 s behind, unknown, or ahead.
+    // The caller can pass the clock's error: 100 s behind, unknown (nil), or ahead.
     let behind = build - .seconds(1) - time - .seconds(100)
     let early = Moment(boot: .boot, wall: build - .seconds(1))
     expectEqual(CertificateTime.at(early, buildDate: build, clockError: behind), time + .seconds(100))
@@ -161,7 +161,7 @@ struct VehicleAgentNetworkTests {
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) }, true)
   }
 
-  @Test("another IP address cancels the request in flight, whose position is sent over a new connection")
+  @Test("a change of the IP address cancels the request in flight, and its position is sent over a new connection")
   func moved() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -203,7 +203,7 @@ struct VehicleAgentNetworkTests {
     try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2"])
   }
 
-  @Test("a resume from suspend drops open connections, and due positions are sent at once")
+  @Test("a resume from suspend cancels requests and drops connections; the first fix then triggers the next request")
   func resume() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()

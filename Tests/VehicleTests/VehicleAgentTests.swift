@@ -130,7 +130,7 @@ struct VehicleAgentTests {
   }
 
   @Test(
-    "for another vehicle the request in flight is cancelled, the backlog stays in the store, and a token is fetched")
+    "a reload to another vehicle cancels the request in flight, leaves the backlog in the store, and fetches a token")
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0 A release build with the static standard library builds this file too, but has no
-// testing library.
+// SPDX-License-Identifier: Apache-2.0
+// A release build with the static standard library builds this file too, but has no testing library.
 #if canImport(Testing)
   package import Testing
 
   // The expectations of this package's tests, as functions. `#expect` expands each condition into closures that are
-  // type checked a second time and compiled, which took half of the time in which VehicleTests compile.
-  // `#expect(throws:)` and `#require` are used as they are.
+  // type checked a second time and compiled, which took half of the compile time of VehicleTests. `#expect(throws:)`
+  // and `#require` are used as they are.
 
   /// Records an issue at the caller's line unless the condition holds. For an equality use `expectEqual`, whose issue
   /// has both values.

@@ -10,7 +10,7 @@ import Timekeeping
 package struct FleetModel: Sendable {
   /// Mobile cells, each with an equal part of the fleet.
   package static let cells = 5
-  /// Bytes that a cell carries in a second for each vehicle in it: 50 Mbit/s for 2,000.
+  /// Bytes that a cell carries in a second for each vehicle in it: 50 Mbit/s for 2,000 vehicles.
   static let cellRate = 3125.0
   /// The lifetime of tokens in seconds.
   static let tokenLife = 3600

@@ -48,10 +48,10 @@ package struct FleetRun: Sendable {
   /// Updates per second, in the busiest ten seconds.
   package var peakUpdates: Double { peak(\.updates) }
 
-  /// Token requests per second of 1,000 vehicles, in the busiest ten seconds.
+  /// Token requests per second for every 1,000 vehicles, in the busiest ten seconds.
   package var peakTokens: Double { peak(\.tokenRequests) * 1000 / Double(vehicles) }
 
-  /// New connections to Fleet Engine per second of 1,000 vehicles, in the busiest ten seconds.
+  /// New connections to Fleet Engine per second for every 1,000 vehicles, in the busiest ten seconds.
   package var peakConnections: Double { peak(\.connections) * 1000 / Double(vehicles) }
 
   /// Updates in the busiest second.

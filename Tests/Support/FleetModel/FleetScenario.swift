@@ -9,7 +9,7 @@ package struct FleetScenario: Sendable {
     case engineAnswers(Int, RetryAfter?)
     /// The token provider's machine refuses connections.
     case providerRefuses
-    /// The cell of this number transmits nothing. In every second vehicle the modem reports that.
+    /// The cell with this number transmits nothing. The modem of every second vehicle reports that.
     case cellLost(Int)
   }
 
@@ -17,7 +17,7 @@ package struct FleetScenario: Sendable {
   package enum RetryAfter: Equatable, Sendable {
     /// This number of seconds.
     case seconds(Int)
-    /// Until this second of the run, for every vehicle the same.
+    /// Until this second of the run, the same for every vehicle.
     case until(Int)
   }
 
@@ -67,7 +67,7 @@ package struct FleetScenario: Sendable {
   /// The scenario of this name.
   package static func named(_ name: String) -> FleetScenario? { all.first { $0.name == name } }
 
-  /// The same scenario in less time, with another period of the fault if one is given.
+  /// The same scenario in less time, with a different period of the fault if one is given.
   package func shortened(to duration: Int, fault period: Range<Int>? = nil) -> FleetScenario {
     var copy = self
     copy.duration = duration

@@ -69,7 +69,8 @@ package struct FleetSecond: Equatable, Sendable {
   package var connections: Int
   package var behind: Int
   package var pending: Int
-  /// Ages of the newest position at Fleet Engine in seconds: the median, 95 %, 99 % and all of the vehicles.
+  /// Ages of the newest position at Fleet Engine in seconds: the median, the 95th and 99th percentiles, and the
+  /// maximum.
   package var ages: [Int]
 
   init(_ tally: FleetTally) {

@@ -46,8 +46,8 @@ struct Coverage {
   /// All cases, in order, each as `group case`, and whether the run covered it.
   var list: [(name: String, isMet: Bool)] { Array(zip(Coverage.names, groups.flatMap(\.areCovered))) }
 
-  /// The names are the same in each run, and are made only once, because that takes longer than recording which cases
-  /// are covered.
+  /// The names are the same in each run, and are made only once, because making them takes longer than recording which
+  /// cases are covered.
   private static let names = Coverage().groups.flatMap(\.names)
 }
 

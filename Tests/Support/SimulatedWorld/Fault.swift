@@ -33,7 +33,7 @@ struct Fault: Sendable {
     case certificateNotYetValid
     /// Latency in milliseconds in each direction.
     case latency(Int)
-    /// Responses arrive only when their requests have been cancelled, and others are in flight.
+    /// Responses arrive only when their requests have been cancelled and later requests are in flight.
     case answersLate
     /// Bytes that can be sent per second.
     case bandwidth(Int)
@@ -55,7 +55,7 @@ struct Fault: Sendable {
     case mostPast(Int)
     /// Rejects requests whose body has more bytes than this.
     case mostBytes(Int)
-    /// Rejects live locations whose second since boot is one of these, and past locations too.
+    /// Rejects live and past locations whose second since boot is one of these.
     case rejectsLivePositions(Set<Int>)
     /// Rejects past locations whose second since boot is one of these.
     case rejectsPositions(Set<Int>)
@@ -141,7 +141,7 @@ struct Fault: Sendable {
   var kind: Kind
   var from: Int
   var until: Int
-  /// The receiver or line that it affects.
+  /// The index of the receiver or line that the fault affects.
   var source: Int
 
   init(_ kind: Kind, _ seconds: Range<Int>, of source: Int = 0) {

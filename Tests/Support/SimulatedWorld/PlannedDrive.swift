@@ -35,7 +35,7 @@ struct PlannedDrive {
   /// Drives for one more second.
   mutating func advance(second: Int) {
     if second >= targetUntil { chooseTargetSpeed(second) }
-    // 2 m/s² in both directions: a truck that is driven smoothly.
+    // At most 2 m/s² of acceleration and braking: a truck that is driven smoothly.
     speed += min(max(targetSpeed - speed, -2), 2)
     if speed > 1 {
       heading = (heading + Double.random(in: -4...4, using: &random) + 360).truncatingRemainder(dividingBy: 360)

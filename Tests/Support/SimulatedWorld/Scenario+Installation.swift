@@ -131,8 +131,8 @@ extension Scenario {
   }
 
   /// A recording in a pipe, which may end. Its times are the receiver's, and are not compared with other clocks; the
-  /// settings allow no second source beside it. It is replayed at the pace of its times, so reordered epochs would
-  /// delay everything after them.
+  /// settings allow no second source with it. A recording is replayed at the pace of its times, so reordered epochs
+  /// would delay everything after them.
   private mutating func addRecording() {
     var random = SplitMix64(seed: seed ^ 0x7265_636F)
     guard Int.random(in: 0..<5, using: &random) == 0, !hasGPSD, !isNetworked, !hasModem, !isDateless,

@@ -64,7 +64,7 @@ extension Scenario {
     case 5: settings = [.distance(100), .heading(30), .batch(3)]
     default: break
     }
-    // The driver of every fifth run pauses, and some do not resume.
+    // In every fifth run the driver pauses, and some drivers do not resume.
     if seed % 5 == 2 {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         let from = Int.random(in: 1..<duration, using: &random)
@@ -101,7 +101,7 @@ extension Scenario {
   private mutating func addRefusedBacklog() {
     var random = SplitMix64(seed: seed ^ 0x6261_636B)
     guard Int.random(in: 0..<12, using: &random) == 0 else { return }
-    // Long enough for the third rejection of a position.
+    // The run is long enough for the third rejection of a position.
     if Bool.random(using: &random) {
       duration = max(duration, 600)
       settings.append(.interval(5))

@@ -9,7 +9,7 @@ import Timekeeping
 struct VirtualLine: ~Copyable {
   /// The part of a request that the server allows.
   struct Allowance: Equatable {
-    /// The bytes of the body without a WINDOW_UPDATE.
+    /// The number of bytes of the body that may be sent before a WINDOW_UPDATE.
     var window: UInt32 = 65_535
     /// SETTINGS_MAX_HEADER_LIST_SIZE.
     var headers: UInt32 = 65_535

@@ -10,7 +10,7 @@ import Timekeeping
 
 /// The cases that the run covers, as seen from outside the daemon.
 extension World {
-  /// After each call of the vehicle.
+  /// Records the cases of the plan, after each call of the vehicle.
   func cover(_ plan: Plan) {
     if let cause = plan.cause {
       coverage.causes.cover(CauseCase(cause))
@@ -52,13 +52,13 @@ extension World {
     }
   }
 
-  /// After an update has ended.
+  /// Records the form of updates, after an update has ended.
   func coverForm() {
     guard let form = daemon.run?.vehicle.delivery.updateForm else { return }
     coverage.forms.cover(FormCase(form))
   }
 
-  /// After a duty command of the driver, and once a second.
+  /// Records the duty, after a duty command of the driver, and once a second.
   func coverDuty() {
     let isPending = isOfflinePending
     let duty: DutyCase =
@@ -72,7 +72,7 @@ extension World {
     coverage.duties.cover(duty)
   }
 
-  /// When the process exits.
+  /// Records the counted cases, when the process exits.
   func coverStatistics() {
     guard let statistics = daemon.run?.vehicle.statistics else { return }
     for rejection in statistics.rejected.keys { coverage.rejections.cover(rejection) }
@@ -94,7 +94,7 @@ extension World {
     return scenario.isAutobaud ? .autobaud : .serial
   }
 
-  /// Faults of this receiver and its line that are active in this second.
+  /// Records the faults of this receiver and its line that are active in this second.
   func coverFaults(of index: Int, at second: Int) {
     for fault in scenario.faults where fault.source == index && fault.isActive(at: Double(second)) {
       switch fault.place {
@@ -106,7 +106,7 @@ extension World {
     }
   }
 
-  /// At the end of the run.
+  /// Records the remaining cases, at the end of the run.
   func coverRest() {
     coverStatistics()
     for one in server.coveredFaults.union(provider.coveredFaults) { coverage.faults.cover(one) }

@@ -138,7 +138,7 @@ extension World {
       "the driver has been off duty for \(second - World.seconds(offlineSince)) s, and the vehicle is not OFFLINE")
   }
 
-  /// A run with `offline_on_stop`, or that ends off duty, reports at its end if the vehicle is not OFFLINE at Fleet
+  /// A run with `offline_on_stop`, or one that ends off duty, reports at its end if the vehicle is not OFFLINE at Fleet
   /// Engine.
   func checkOfflineOnStop() {
     guard scenario.trips?.offlineOnStop == true || setsState && dutyNote != nil, pausedAt == nil, inUseSince == nil,

@@ -266,14 +266,15 @@ extension World {
     }
   }
 
-  /// Each request is answered at once: no response depends on a slow operation here.
+  /// Checks that each request is answered at once: no response depends on a slow operation here.
   func checkAnswers() {
     guard !installation.requests.isEmpty else { return }
     if !isOff, finishedAt == nil { violate("\(installation.requests.values) is not answered") }
     installation.requests = [:]
   }
 
-  /// Once a second: the daemon has settings soon after it can have them, and until then reports that it has none.
+  /// Checks once a second that the daemon has settings soon after it can have them, and until then reports that it has
+  /// none.
   func checkWaiting() {
     guard scenario.hasInstallationFaults, !isOff, finishedAt == nil, !isRunning else {
       return installation.usableSince = nil
@@ -289,7 +290,7 @@ extension World {
     }
   }
 
-  /// At the end of a run.
+  /// Checks at the end of a run that the daemon uses the vehicle of the settings, or has a reason to wait for settings.
   func checkSettings() {
     guard scenario.hasInstallationFaults, !isOff, finishedAt == nil else { return }
     guard isRunning else { return checkWaiting() }

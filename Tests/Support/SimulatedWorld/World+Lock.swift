@@ -36,7 +36,7 @@ extension World {
     return isTaken
   }
 
-  /// Pauses, and times in which another daemon has locked the vehicle, that have not ended.
+  /// The pause, and the time in which another daemon has locked the vehicle, unless they have ended.
   var openPauses: [ClosedRange<BootInstant>] {
     [pausedAt, inUseSince].compactMap { $0.map { $0...max(now, $0) } }
   }

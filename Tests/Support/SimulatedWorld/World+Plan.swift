@@ -8,7 +8,7 @@ import Timekeeping
 /// The agent's plan is exact: without an input, nothing happens before the planned time.
 ///
 /// After every call the plan must be a wait that ends later, and the planned action must happen at that time. Verifying
-/// a plan in advance, and again before the next call, costs more than everything else: it is done only after every
+/// a plan in advance, and again before the next call, costs more than everything else, so it is done only after every
 /// fourth input, and every 32nd fix.
 extension World {
   /// Records the plan after a call of the agent, and after some calls verifies it in advance.

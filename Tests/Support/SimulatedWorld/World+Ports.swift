@@ -116,8 +116,8 @@ extension World {
     }
   }
 
-  /// The recordings are at their end. Modems never end, nor do lines that are not open because another daemon has the
-  /// vehicle.
+  /// The recordings are at their end. Modems never end, nor do lines that are not open because another daemon has
+  /// locked the vehicle.
   func endSources() {
     for index in ports.indices where !isOff && (inUseSince == nil || ports[index].recording != nil) {
       ports[index].hasEnded = ports[index].modem == nil
@@ -176,7 +176,7 @@ extension World {
     track.append((false, drive.speed))
   }
 
-  /// Whether the data of this second passes the line unchanged.
+  /// Whether the data of this second passes through the line unchanged.
   private func isGood(_ index: Int, at second: Int, speed: Int) -> Bool {
     ports[index].speed == speed && ports[index].openedAt <= now && !ports[index].isDisturbed(at: second)
       && !(ports[index].recording != nil && ports[index].hasEnded)
@@ -208,7 +208,7 @@ extension World {
     }
   }
 
-  /// Every position that was transmitted was decoded, and a port that can be read is read.
+  /// Checks that every position that was transmitted was decoded, and that a port that can be read is read.
   private func checkPort(_ index: Int, at second: Int, speed: Int, isTalking: Bool) {
     // A recording has no pauses between epochs: an epoch may end only with the next one.
     let isRecording = ports[index].recording != nil

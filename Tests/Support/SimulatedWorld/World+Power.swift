@@ -41,7 +41,7 @@ extension World {
     }
     let usual = time(scenario.commitInterval ?? Disk.commitInterval)
     let inOutage = time(scenario.commitInterval ?? Disk.commitIntervalInOutage)
-    // Changes collected in an outage are written soon after its end; at that very time, they may not be on disk yet.
+    // Changes collected in an outage are written soon after its end; exactly at that time, they may not be on disk yet.
     let outages = reach.outageEndedAt.map { $0 < usual ? $0 : .boot } ?? .boot
     return Disk.WrittenUntil(usual: usual, inOutage: max(inOutage, outages))
   }

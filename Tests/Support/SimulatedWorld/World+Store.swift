@@ -37,7 +37,7 @@ struct Disk {
   fileprivate(set) var missing: Set<Key> = []
 }
 
-/// The file as the daemon has it open; a power cut closes it.
+/// The file that the daemon has open; a power cut closes it.
 struct OpenFile {
   /// The times before which everything was on disk when the disk failed; nil while the disk works.
   var troubledSince: Disk.WrittenUntil?
@@ -47,7 +47,7 @@ struct OpenFile {
 
 /// Whether the daemon considers servers reachable.
 struct Reach {
-  /// The time since which no server has been reached; nil if one was reached last.
+  /// The time since which no server has been reached; nil if the last attempt reached one.
   private var unreachedSince: BootInstant?
   /// When the last long outage ended.
   private(set) var outageEndedAt: BootInstant?

@@ -261,7 +261,7 @@ final class World {
   var pausedAt: BootInstant?
   /// The stored record of the time off duty; nil on duty.
   var dutyNote: DutyRecord?
-  /// Since when the vehicle has to be OFFLINE because of a pause or the duty; nil if it does not have to be.
+  /// The time since which the vehicle has to be OFFLINE because of a pause or the duty; nil if it does not have to be.
   var offlineSince: BootInstant?
   /// When the daemon recorded, after `offlineSince`, that OFFLINE is final; nil if it has not.
   var offlineSettledAt: BootInstant?
@@ -524,7 +524,7 @@ final class World {
 
   // MARK: - Suspend
 
-  /// Suspends the machine: the rest of the world goes on, and none of its events reach the machine.
+  /// Suspends the machine: the rest of the world continues, and none of its events reach the machine.
   func suspend(until wake: BootInstant) {
     let suspendedAt = now
     while let time = queue.nextTime, time < wake, let event = queue.next() {
