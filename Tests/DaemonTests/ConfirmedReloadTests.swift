@@ -129,7 +129,8 @@ struct ConfirmedReloadTests {
         .event(.settingsTakenBack(why)), .useSettings,
       ])
     expectEqual(daemon.run?.publication.settings.takenBack, why)
-    // These settings are rejected before they are prepared, which would take the lock or a line from those in force.
+    // These settings are rejected before they are prepared: preparing them would take the lock or a line from those in
+    // force.
     try expectEqual(daemon.rejection(of: Self.configuration(Self.parts { $0.source = "x" })), why)
     try expectNil(daemon.rejection(of: Self.configuration(Self.old)))
     // The same files are not tried again, but changed files are.

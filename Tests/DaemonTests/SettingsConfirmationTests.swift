@@ -33,7 +33,7 @@ struct SettingsConfirmationTests {
     return state
   }
 
-  /// How many of 20 s in this state count towards the limit.
+  /// The number of seconds that count towards the limit, of 20 s in this state.
   private static func passes(_ confirmation: SettingsConfirmation, _ state: VehicleAgent.Readiness) -> Int64 {
     var confirmation = confirmation
     _ = confirmation.observe(state, at: second(10))

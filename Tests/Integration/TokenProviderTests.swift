@@ -93,7 +93,7 @@ struct TokenProviderTests {
     expect(check.errors.text.contains("token.command: /nonexistent/get-token does not exist"))
   }
 
-  @Test("SIGTERM does not wait for a hung token command, and the command is killed")
+  @Test("on SIGTERM, the daemon kills a hung token command instead of waiting for it")
   func stopping() throws {
     let bench = try bench("command", ["deadline": "\"60s\""])
     let mark = bench.directory("mark")
