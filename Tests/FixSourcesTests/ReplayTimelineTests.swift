@@ -44,7 +44,7 @@ struct ReplayTimelineTests {
     expectEqual(played.map(\.time), [0, 1, 3])
   }
 
-  @Test("a first fix without a date does not delay the others, even if the wall clock has another date")
+  @Test("a first fix without a date does not delay the others, even if the wall clock has a different date")
   func undatedFirst() throws {
     var timeline = ReplayTimeline(pace: 1, shiftsTimes: false, start: Self.start)
     let midnight = Timestamp(seconds: 1_796_169_600)

@@ -65,7 +65,7 @@ struct SerialSessionTests {
     }
   }
 
-  @Test("a receiver with a known baud rate is opened and reported with its first sentence; a pause ends an epoch")
+  @Test("a receiver with a known baud rate is opened, and reported at its first sentence; a pause ends an epoch")
   func read() {
     var bench = Bench(baud: 4800)
     expectEqual(bench.session.nextDeadline, .boot)
