@@ -18,7 +18,7 @@ struct PositionProtocolTests {
   }
 
   @Test(
-      "the positions socket has one method and none of the control socket's; line-protocol calls close the connection")
+    "the positions socket has one method and none of the control socket's; line-protocol calls close the connection")
   func methods() {
     let method = "io.fleet-locationd.Positions.MonitorPositions"
     expectEqual(call(method, #","more":true"#), .ask(.monitorPositions, .varlink))

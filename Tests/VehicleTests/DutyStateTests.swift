@@ -79,7 +79,7 @@ struct DutyStateTests {
     expect(dutyState.offDuty?.isAccepted == true && dutyState.pause?.offline == "a")
     _ = dutyState.resume()
     expect(dutyState.isOffline && !dutyState.isOfflinePending(for: "a"))
-    // A later pause needs no other OFFLINE.
+    // A later pause needs no further OFFLINE.
     expectEqual(dutyState.pause(pauseRecord)?.offline, "a")
     expect(dutyState.goOnline()?.since == pauseRecord.since && dutyState.goOnline() == nil)
     expect(dutyState.isOffline && !dutyState.isOfflinePending(for: "a"))

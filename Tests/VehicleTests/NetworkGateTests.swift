@@ -50,7 +50,7 @@ struct NetworkGateTests {
     expect(!gate.isAbsent && gate.earliest == .boot)
   }
 
-  @Test("another address or route is a change of network; an unchanged state is not")
+  @Test("a different address or route is a change of network; an unchanged state is not")
   mutating func moved() {
     _ = update(network(2), at: 0)
     expectEqual(update(network(2), at: 1), .none)

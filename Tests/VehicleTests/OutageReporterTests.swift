@@ -73,7 +73,7 @@ struct OutageReporterTests {
     }
   }
 
-  @Test("another kind of failure during an outage is reported too")
+  @Test("a different kind of failure during an outage is reported too")
   mutating func otherKind() {
     _ = fail(0)
     expectEqual(fail(30, .notFleetEngine), .offline(failure(.notFleetEngine), after: .seconds(30), suppressed: 0))

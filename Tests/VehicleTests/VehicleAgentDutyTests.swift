@@ -99,7 +99,7 @@ struct VehicleAgentDutyTests {
     expectNil(fixture.snapshot().vehicleState)
   }
 
-  @Test("the same ID in the other service is another vehicle, for which no position of the first is sent")
+  @Test("the same ID in the other service is a different vehicle, for which no position of the first is sent")
   func otherService() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -128,7 +128,7 @@ struct VehicleAgentDutyTests {
   }
 
   @Test(
-    "abandoned or unanswered OFFLINE delays no position; ONLINE is sent again when OFFLINE can no longer arrive",
+    "an abandoned or unanswered OFFLINE delays no position; ONLINE is sent again when OFFLINE can no longer arrive",
     arguments: [true, false])
   func lateOffline(isGivenUp: Bool) throws {
     var fixture = try fixture()
@@ -305,7 +305,7 @@ struct VehicleAgentDutyTests {
     expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 25.2).events.contains(.stateOffline))
   }
 
-  @Test("failed OFFLINE is retried with the backoff of a position, alone or with the next position")
+  @Test("a failed OFFLINE is retried with the backoff of a position, alone or with the next position")
   func offDutyRefused() throws {
     var fixture = try fixture()
     try fixture.comeOnline()
@@ -399,7 +399,7 @@ struct VehicleAgentDutyTests {
       [goesOnline ? "keep duty no more" : "keep duty 2026-12-01T00:00:20Z\nvehicle trips/p/truck-1\naccepted"])
   }
 
-  @Test("another vehicle after a reload is on duty, and a missing OFFLINE of the previous vehicle is reported")
+  @Test("a different vehicle after a reload is on duty, and a missing OFFLINE of the previous vehicle is reported")
   func otherVehicleOffDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()

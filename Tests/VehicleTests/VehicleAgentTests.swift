@@ -130,7 +130,7 @@ struct VehicleAgentTests {
   }
 
   @Test(
-    "for another vehicle the request in flight is cancelled, the backlog stays in the store, and a token is fetched")
+    "for a new vehicle the request in flight is cancelled, the backlog stays in the store, and a token is fetched")
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
