@@ -187,7 +187,7 @@ struct ConfirmedReloadTests {
     }
   }
 
-  @Test("there is no rollback to another vehicle or credential; the missing confirmation is only reported")
+  @Test("there is no rollback to a different vehicle or credential; the missing confirmation is only reported")
   mutating func onlyReported() throws {
     for change: (inout SettingsParts) -> Void in [{ $0.destination = "x" }, { $0.credentials = "x" }] {
       let record = "fleet-locationd confirmation 1\nwaiting b 60 59 1 1\nend\n"

@@ -72,7 +72,7 @@ struct PublicationTests {
   }
 
   @Test(
-    "metrics are due at the start, at the end, each minute, and a second after the last ones if online has changed")
+    "metrics are due at the start and end, each minute, and a second after the last ones if the online state changed")
   func metricsDue() throws {
     var publication = try #require(daemon.run).publication
     let start = Self.start

@@ -90,7 +90,7 @@ struct SettingsConfirmationTests {
     expect(!both.isConfirmed(byUpdateSentAt: Self.second(7)) && both.isConfirmed(byUpdateSentAt: Self.second(8)))
   }
 
-  @Test("the used time is stored in advance, in steps of 10 s; after a restart, only the rest remains")
+  @Test("the elapsed time is stored in advance, in steps of 10 s; after a restart, the countdown continues from there")
   func steps() {
     var confirmation = Self.confirmation()
     func waiting(_ used: Int64) -> SettingsConfirmation.Step {

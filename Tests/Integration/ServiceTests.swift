@@ -31,7 +31,7 @@ struct ServiceTests {
     expectEqual(messages.last?.assignments["STATUS"]?.hasPrefix("Ended: "), true)
   }
 
-  @Test("SIGHUP applies new settings, even another vehicle and receiver, between RELOADING and READY")
+  @Test("SIGHUP applies new settings, even a different vehicle and receiver, between RELOADING and READY")
   func reload() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

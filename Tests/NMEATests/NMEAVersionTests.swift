@@ -36,7 +36,7 @@ struct NMEAVersionTests {
   }
 
   @Test(
-    "GNS has modes of two systems (3.0), four (4.1) or six (4.11), and its navigational status at the end",
+    "GNS is read with modes of two systems (3.0), four (4.1) or six (4.11), with or without a navigational status",
     arguments: ["AD", "ADNN", "NDAANN", "NNNNAD"], ["", ",V", ",S"])
   func gns(modes: String, status: String) throws {
     let fix = try #require(

@@ -137,7 +137,7 @@ struct BacklogTests {
     expect(backlog.remove([], .delivered).isEmpty)
   }
 
-  @Test("records with timestamps that the filter has found wrong are removed")
+  @Test("records with timestamps that the filter has found to be wrong are removed")
   func misdated() throws {
     var backlog = try backlog([10, 20, 9000])
     expectEqual(backlog.removeMisdated(after: Timestamp(seconds: 30)), [.removed([stamp(9000)], .misdated)])

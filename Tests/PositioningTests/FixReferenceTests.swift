@@ -108,7 +108,7 @@ struct FixReferenceTests {
     expect(try !reference(-22.6, at: 1, speed: 10).continues(before))
   }
 
-  @Test("a fix does not continue one with the same time, one from more than 5 s before, or one without a motion")
+  @Test("a fix does not continue a fix with the same time, one from more than 5 s before, or one without a motion")
   func continuesNothing() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try !reference(0, at: 0, speed: 10, heading: 0).continues(before))

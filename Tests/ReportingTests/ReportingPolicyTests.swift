@@ -282,7 +282,7 @@ struct ReportingPolicyTests {
     expectNil(bench.report(14))
   }
 
-  @Test("a turn makes a report due, also across north, but not at low speed")
+  @Test("a turn makes a report due, even across north, but not at low speed")
   func heading() throws {
     var bench = Bench(.init(heading: 30))
     try expectEqual(bench.drive(1...8, heading: { $0 < 7 ? 350 : 25 }), ["1 first", "7 heading"])
