@@ -397,7 +397,7 @@ struct CauseTests {
     return (snapshot, report, "\(item.name)\n" + (lines + shown).map { "  \($0)\n" }.joined())
   }
 
-  @Test("the texts of each cause are in causes.txt; UPDATE_GOLDENS=1 rewrites it")
+  @Test("the texts of each cause match causes.txt; UPDATE_GOLDENS=1 rewrites the file")
   func golden() throws {
     let text = try CauseTests.cases.map { try outputs($0).text }.joined(separator: "\n")
     let golden = "/\(#filePath.split(separator: "/").dropLast().joined(separator: "/"))/causes.txt"

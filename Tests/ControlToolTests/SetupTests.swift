@@ -131,7 +131,7 @@ struct SetupPlanTests {
       ])
   }
 
-  @Test("an instance has its own files, and an encrypted credential uses another directive")
+  @Test("an instance has its own files, and an encrypted credential uses a different directive")
   func instance() {
     let plan = SetupPlan(answers, credential: .encrypted(Array("sealed".utf8)), instance: "van")
     expectEqual(plan.unit, "fleet-locationd@van.service")

@@ -26,7 +26,7 @@ struct SupportReportTests {
     return String(decoding: try #require(report.files.first).content, as: UTF8.self)
   }
 
-  @Test("secrets in the journal are masked, whole or in pieces; the vehicle's IDs and journald's names are not")
+  @Test("secrets in the journal are masked, whole or in pieces; the vehicle's IDs and the host's name are not")
   func journal() throws {
     for form in SupportReportTests.disguises {
       let text = try report(

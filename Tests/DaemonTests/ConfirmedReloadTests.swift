@@ -129,7 +129,8 @@ struct ConfirmedReloadTests {
         .event(.settingsTakenBack(why)), .useSettings,
       ])
     expectEqual(daemon.run?.publication.settings.takenBack, why)
-    // These settings are rejected before they are prepared, which would take the lock or a line from those in force.
+    // These settings are rejected before they are prepared: preparing them would take the lock or a line from those in
+    // force.
     try expectEqual(daemon.rejection(of: Self.configuration(Self.parts { $0.source = "x" })), why)
     try expectNil(daemon.rejection(of: Self.configuration(Self.old)))
     // The same files are not tried again, but changed files are.
@@ -186,7 +187,7 @@ struct ConfirmedReloadTests {
     }
   }
 
-  @Test("there is no rollback to another vehicle or credential; the missing confirmation is only reported")
+  @Test("there is no rollback to a different vehicle or credential; the missing confirmation is only reported")
   mutating func onlyReported() throws {
     for change: (inout SettingsParts) -> Void in [{ $0.destination = "x" }, { $0.credentials = "x" }] {
       let record = "fleet-locationd confirmation 1\nwaiting b 60 59 1 1\nend\n"

@@ -165,7 +165,7 @@ struct DaemonSourcesTests {
     expectEqual(lines(handle(.vehicle(.vehicleLocked(by: nil)))), ["3 open(baud: nil)"])
   }
 
-  @Test("at a stop, every line is closed first, after the request that restores its modem")
+  @Test("a stop first closes every line; a modem's line is closed after the request that restores the modem")
   mutating func stop() {
     var list = sources("a", "b")
     let request = ModemRequest.enable(path: "/modem", [])

@@ -108,7 +108,7 @@ struct DriverTests {
     expectEqual(ask(5).refusal, .stopping)
   }
 
-  @Test("a pause from before a restart is in force, and an unreadable pause or duty file is reported")
+  @Test("a pause from before a restart remains in force, and an unreadable pause or duty file is reported")
   mutating func found() {
     let records = DriverRecords(pause: Self.pause, pauseTrouble: "unreadable", dutyTrouble: "damaged")
     let effects = handle(.driverFound(records))

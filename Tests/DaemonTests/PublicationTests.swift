@@ -56,7 +56,7 @@ struct PublicationTests {
     expectEqual(daemon.run?.publication.isStatusDue(after: [], at: Self.start), true)
   }
 
-  @Test("systemd's status is sent again after ten seconds of an outage, because it contains a duration")
+  @Test("a status line is due again after ten seconds, because it may contain a duration")
   func ages() {
     expectEqual(shown?.isStatusDue(after: [], at: Self.start + .milliseconds(9999)), false)
     expectEqual(shown?.isStatusDue(after: [], at: Self.start + .seconds(10)), true)
@@ -72,7 +72,7 @@ struct PublicationTests {
   }
 
   @Test(
-    "metrics are due at the start, once a minute, a second after the vehicle goes online or offline, and at the end")
+    "metrics are due at the start and end, each minute, and a second after the last ones if the online state changed")
   func metricsDue() throws {
     var publication = try #require(daemon.run).publication
     let start = Self.start

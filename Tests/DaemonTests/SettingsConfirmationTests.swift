@@ -33,7 +33,7 @@ struct SettingsConfirmationTests {
     return state
   }
 
-  /// How many of 20 s in this state count towards the limit.
+  /// The number of seconds that count towards the limit, of 20 s in this state.
   private static func passes(_ confirmation: SettingsConfirmation, _ state: VehicleAgent.Readiness) -> Int64 {
     var confirmation = confirmation
     _ = confirmation.observe(state, at: second(10))
@@ -90,7 +90,7 @@ struct SettingsConfirmationTests {
     expect(!both.isConfirmed(byUpdateSentAt: Self.second(7)) && both.isConfirmed(byUpdateSentAt: Self.second(8)))
   }
 
-  @Test("the used time is stored in advance, in steps of 10 s; after a restart, only the rest remains")
+  @Test("the elapsed time is stored in advance, in steps of 10 s; after a restart, the countdown continues from there")
   func steps() {
     var confirmation = Self.confirmation()
     func waiting(_ used: Int64) -> SettingsConfirmation.Step {

@@ -8,7 +8,7 @@ import Timekeeping
 struct SettingsLifecycleTests {
   private func second(_ seconds: Int) -> BootInstant { .boot + .seconds(seconds) }
 
-  @Test("settings become the last working settings once, by the first accepted update that was sent with them")
+  @Test("settings become the last working ones, once, when the first update that was sent with them is accepted")
   func proven() {
     var settings = SettingsLifecycle(text: "first")
     expectEqual(settings.accepted(sentAt: second(1)), "first")

@@ -68,7 +68,7 @@ enum FilterDocument {
       * **After a gap** of 5 s or more in a stream of at least one fix every 2 s, a fix is rejected until a second one agrees with
         it within 20 m (or 2.15 times the combined accuracy), for 8 s at most: after a gap receivers often converge from far away,
         although they report a good accuracy. A first fix within 20 m of the predicted position is accepted at once. Fixes
-        that are rejected as dead reckoning, for a poor reported accuracy, for too few satellites or as 0, 0 count as missing, so they make a gap.
+        that are rejected as dead reckoning, for a poor reported accuracy, for too few satellites or as the position 0, 0 count as missing, so they make a gap.
         Fixes that are rejected for their HDOP, or for the accuracy that is computed from it, do not. This rule does not apply to a recording
         whose own times are kept.
       * **Fast.** The filter knows no roads, so it accepts ferries and trains like cars. A vehicle faster than `max_speed` is rejected

@@ -121,8 +121,8 @@ enum ReportingDocument {
 
     ## Corners
 
-    An update every 10 s draws a straight line over each corner between two of them. `deviation` sends one after the corner, and none on a
-    straight road, however long it is. The table is from the six drives with speed and date, 6.2 hours
+    With an update every 10 s, a map draws a straight line across each corner between two updates. `deviation` sends one after the corner,
+    and none on a straight road, however long it is. The table is from the six drives with speed and date, 6.2 hours
     ([their sources](../Tests/FilterScore/Drives/README.md)), which the daemon's own code read byte by byte in virtual time, with the defaults
     except for what the row says. *Track* is how far the driven positions are from the line between the updates, *shown* how far the vehicle
     was from its last update, which is what a map shows between two of them.
@@ -140,8 +140,8 @@ enum ReportingDocument {
     ## The age of a fix
 
     Receivers send a fix each second, a little early or late. If an update is due just before a fix arrives, it waits for that fix; otherwise
-    it would carry a position that is a second old. The table has the updates whose fix was replaced within half a period although it was
-    older than that, with arrivals that are off by up to this much, uniformly distributed (all seven drives):
+    it would carry a position that is a second old. The table has the share of updates with a fix that was older than half a period,
+    although the next fix arrived less than half a period later. Arrivals are off by up to this much, uniformly distributed (all seven drives):
 
     \(self.freshness(freshness))
     ## The heading at standstill

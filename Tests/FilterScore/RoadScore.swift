@@ -16,7 +16,8 @@ struct RoadScore: Equatable {
   /// Fixes without satellites, and the number of these fixes that were rejected.
   var unmeasured = 0
   var unmeasuredStopped = 0
-  /// Fixes that repeat a position for 3 s or more at a reported 3 m/s or more, and how many of them were rejected.
+  /// Fixes that repeat a position for 3 s or more at a reported 3 m/s or more, and the number of these fixes that were
+  /// rejected.
   var frozen = 0
   var frozenStopped = 0
   /// Accepted fixes that were computed without satellites, or repeat the previous accepted position for 3 s at 3 m/s.

@@ -6,7 +6,7 @@ import Timekeeping
 
 struct BaudProbeTests {
   @Test(
-    "Common baud rates are tried in turn, each for a fixed time, until two sentences are valid",
+    "common baud rates are tried in turn, each for a fixed time, until two sentences are valid",
     arguments: BaudProbe.rates)
   func search(right: Int) {
     var probe = BaudProbe()
@@ -38,7 +38,7 @@ struct BaudProbeTests {
     expectEqual(Set(again), Set(BaudProbe.rates))
   }
 
-  @Test("The first valid sentence extends the time for the current baud rate once")
+  @Test("the first valid sentence extends the time for the current baud rate once")
   func firstSentence() {
     var probe = BaudProbe()
     probe.opened(at: .boot)
@@ -48,7 +48,7 @@ struct BaudProbeTests {
     expectEqual(probe.advance(at: .boot + BaudProbe.dwell * 2), 4800)
   }
 
-  @Test("A baud rate that the device does not support is not tried again")
+  @Test("a baud rate that the device does not support is not tried again")
   func refused() {
     var probe = BaudProbe()
     probe.opened(at: .boot)
@@ -58,7 +58,7 @@ struct BaudProbeTests {
     expectNil(probe.refused())
   }
 
-  @Test("A closed port has no deadline")
+  @Test("a closed port has no deadline")
   func closed() {
     var probe = BaudProbe()
     expectNil(probe.nextDeadline)

@@ -79,7 +79,7 @@ struct GPSDDecoderTests {
     expectEqual(fix.satellites, satellites)
   }
 
-  @Test("If eph is computed from HDOP, epv, eps and epd are not used as reported accuracies either")
+  @Test("If eph was computed from HDOP, then epv, eps and epd are not used as reported accuracies either")
   func derivedErrors() throws {
     let fix = try #require(position(#","eph":20.9,"epv":29.9,"eps":57.7,"epd":12.0"#))
     expectEqual(fix.verticalAccuracy, 6.5)
@@ -186,7 +186,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "Control messages, other classes than TPV and unreadable lines are ignored",
+    "Control messages, classes other than TPV and unreadable lines are ignored",
     arguments: [
       #"{"class":"WATCH","enable":true,"json":true,"device":"/dev/a","mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
       #"{"class":"DEVICE","path":"/dev/a","activated":0,"mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,

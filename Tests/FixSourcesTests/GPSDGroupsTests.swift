@@ -118,7 +118,7 @@ struct GPSDGroupsTests {
   }
 
   @Test(
-    "with late positions, ten per second, or a gap, no fix is lost, and each is available within 12 ms of its report")
+    "if positions are late, come at 10 Hz, or pause, no fix is lost, and each is available within 12 ms of its report")
   func late() {
     var connection = Connection()
     for second in 1...20 {

@@ -27,7 +27,7 @@ struct ModemSentencesTests {
     expectEqual(examine(&sentences, old + [rmc("120001", "GN"), gsa]), .repeated)
   }
 
-  @Test("a sentence that arrives after its epoch was reported repeats no position; later epochs need one of its type")
+  @Test("a late sentence gives no second position, and later epochs are complete only with a sentence of its type")
   func late() {
     var sentences = ModemSentences()
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }

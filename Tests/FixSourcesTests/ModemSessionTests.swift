@@ -107,7 +107,7 @@ struct ModemSessionTests {
     expectEqual(now, resumed + .milliseconds(1750))
   }
 
-  @Test("the response to a request from before a fix was needed again is ignored as outdated")
+  @Test("the response to a request that was sent before a fix was needed again is ignored as outdated")
   func askedUnneeded() throws {
     var session = reading()
     var now = BootInstant.boot
@@ -252,7 +252,7 @@ struct ModemSessionTests {
   }
 
   @Test(
-    "a receiver that is off is switched on, and off at the end; the modem's other location sources stay unchanged"
+    "a receiver that is off is switched on, and off again at the end; the modem's other location sources stay unchanged"
   )
   func enable() {
     let cells = Modem.LocationSources(rawValue: 1)
@@ -444,7 +444,7 @@ struct ModemSessionTests {
     }
   }
 
-  @Test("for a modem without NMEA sentences its numeric position is used, once per time")
+  @Test("for a modem without NMEA sentences, its numeric position is used, once for each timestamp")
   func raw() throws {
     var session = session()
     _ = session.handle(.modems([modem(enabled: .raw, offered: .raw)]), at: .boot)

@@ -26,7 +26,7 @@ struct ReceiverProtocolTests {
     return detector.found
   }
 
-  @Test("each protocol is recognized by its second message, in chunks of any size", arguments: messages.indices)
+  @Test("each protocol is recognized after two or three messages, in chunks of any size", arguments: messages.indices)
   func recognized(index: Int) {
     let (name, bytes) = ReceiverProtocolTests.messages[index]
     for size in [1, 2, 3, bytes.count] {

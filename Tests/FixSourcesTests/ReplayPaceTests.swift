@@ -7,7 +7,7 @@ import Timekeeping
 @testable import Positioning
 @testable import SimulatedDrives
 
-/// The filter's decisions on a recording that is replayed at another pace.
+/// The filter's decisions on a recording that is replayed at different paces.
 struct ReplayPaceTests {
   private let recorded = Timestamp(seconds: 1_795_000_000)
   private let start = Moment(boot: .boot + .seconds(50), wall: Timestamp(seconds: 1_796_083_200))
@@ -32,7 +32,7 @@ struct ReplayPaceTests {
     }
   }
 
-  /// The rejections of the drive, replayed as `ReplaySession` does.
+  /// The rejections of the drive's fixes when they are replayed as by `ReplaySession`.
   private func rejections(pace: Double, usesRecordedTimes: Bool = false) throws -> [String] {
     var timeline = ReplayTimeline(pace: pace, shiftsTimes: true, start: start)
     var configuration = FixFilter.Configuration(

@@ -44,7 +44,7 @@ struct ReplayTimelineTests {
     expectEqual(played.map(\.time), [0, 1, 3])
   }
 
-  @Test("a first fix without a date does not delay the others, even if the wall clock has another date")
+  @Test("a first fix without a date does not delay the others, even if the wall clock has a different date")
   func undatedFirst() throws {
     var timeline = ReplayTimeline(pace: 1, shiftsTimes: false, start: Self.start)
     let midnight = Timestamp(seconds: 1_796_169_600)
@@ -111,7 +111,7 @@ struct ReplayTimelineTests {
     expectEqual(played.map(\.due), [0, 60, 61, 61, 62])
   }
 
-  @Test("a fix without a date is dated by the previous fix, even across midnight")
+  @Test("a fix without a date gets its date from the previous fix, even across midnight")
   func withoutDate() throws {
     var timeline = ReplayTimeline(pace: 1, shiftsTimes: true, start: ReplayTimelineTests.start)
     let midnight = Timestamp(seconds: 1_700_006_400)

@@ -65,7 +65,7 @@ struct SerialSessionTests {
     }
   }
 
-  @Test("a receiver with a known baud rate is opened and reported with its first sentence; a pause ends an epoch")
+  @Test("a receiver with a known baud rate is opened, and reported at its first sentence; a pause ends an epoch")
   func read() {
     var bench = Bench(baud: 4800)
     expectEqual(bench.session.nextDeadline, .boot)
@@ -278,7 +278,7 @@ struct SerialSessionTests {
     expectEqual(bench.wait(), ["open at 4800"])
   }
 
-  @Test("a receiver that is unplugged is reported lost, and opened at once when its device appears")
+  @Test("a receiver that is unplugged is reported as lost, and opened at once when its device appears")
   func replug() {
     var bench = Bench(baud: 4800)
     _ = bench.handle(.start)

@@ -83,7 +83,7 @@ struct BacklogFileTests {
     try expectEqual(Data(contentsOf: URL(fileURLWithPath: "\(state)/backlog.sqlite.corrupt-1")).count, 9000)
   }
 
-  @Test("the daemon continues, and starts again, after its backlog file was overwritten while in use")
+  @Test("the daemon continues, and can be restarted, after its backlog file was overwritten while in use")
   func damagedInUse() throws {
     let (bench, track, state) = try vehicle()
     try start(bench, state)

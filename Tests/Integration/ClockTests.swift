@@ -65,7 +65,7 @@ struct ClockTests {
       ["doctor", "--config", try bench.bench.writeSettings(), "--socket", bench.bench.directory("control.sock")],
       environment: try bench.clock.environment)
     _ = try doctor.finish()
-    // The warning about the clock also has these words: it says that a certificate may seem not valid yet.
+    // The warning about the clock also contains these words: it says that a certificate may seem not valid yet.
     let invalid = doctor.output.lines.filter { $0.contains("not valid yet") && !$0.contains("may seem") }
     expectEqual(invalid, [])
     expect(doctor.output.text.contains("  pass  it accepts the token"), "\(doctor.output.text)")

@@ -110,7 +110,7 @@ struct CommandLineTests {
     expect(process.output.text.isEmpty)
   }
 
-  @Test("--example-settings prints the commented example file of config/")
+  @Test("--example-settings prints the commented example file from config/")
   func example() throws {
     let printed = try ChildProcess("fleet-locationd", ["--example-settings"])
     try expectEqual(printed.finish(), 0)

@@ -23,7 +23,7 @@ struct ControlTests {
     return [path]
   }
 
-  @Test("status says that the vehicle is online, and explain that Fleet Engine accepted the fix")
+  @Test("status reports that the vehicle is online, and explain reports that Fleet Engine accepted the fix")
   func online() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")
@@ -64,7 +64,7 @@ struct ControlTests {
     expect(status.output.lines.contains { $0.hasPrefix("Vehicle") && $0.contains("\(TestBench.vehicle), ") })
   }
 
-  @Test("status --watch into a pipe prints one response after another until the reader closes the pipe")
+  @Test("status --watch into a pipe prints one response after another, and continues after the daemon has exited")
   func stream() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
@@ -74,7 +74,7 @@ struct ControlTests {
       "fleet-locationctl", ["status", "--watch", "0.1", "--json", "--socket", bench.directory("control.sock")])
     bench.servers += watch.sources
     try bench.wait("three answers") { watch.output.lines.count >= 3 }
-    // The tool does not end with the daemon: it continues, and reports that the daemon is missing.
+    // The tool does not exit when the daemon does: it continues, and reports that the daemon is not running.
     daemon.process.signal(SIGTERM)
     try bench.wait("no response any more") { watch.output.lines.contains { $0.contains("the daemon is not running") } }
     expect(!watch.hasEnded)

@@ -59,7 +59,7 @@ struct DoctorCommandTests {
     expect(!process.output.text.contains("sentences"))
   }
 
-  @Test("a receiver that the running service reads passes")
+  @Test("doctor passes a receiver that the running service is reading")
   func service() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -74,7 +74,7 @@ struct DoctorCommandTests {
     expect(process.output.text.contains("Service\n  pass  Fleet Engine accepted an update "))
   }
 
-  @Test("a vehicle that is paused by command passes, with a finding about the pause")
+  @Test("doctor passes a vehicle that is paused by command, with a finding about the pause")
   func paused() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])

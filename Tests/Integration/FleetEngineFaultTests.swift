@@ -15,7 +15,8 @@ struct FleetEngineFaultTests {
     let says: String
     /// Whether the update is retried soon enough for this test.
     var recovers = false
-    /// How many requests fail. If the form of the update may be the cause, the daemon tries the other form at once.
+    /// The number of requests that fail. If the form of the update may be the cause, the daemon tries the other form at
+    /// once.
     var times = 1
   }
 
@@ -73,7 +74,7 @@ struct FleetEngineFaultTests {
   }
 
   @Test(
-    "after a second rejection of compact updates, even in another run, plain updates are sent, without an outage",
+    "after a second rejection of compact updates, the first in a previous run, plain ones are sent without an outage",
     arguments: [("compressed", 415), ("no-sensor", 400), ("response-mask", 400), ("pretty-print", 400)])
   func refusedForm(part: String, status: Int) throws {
     let bench = try TestBench()
@@ -115,7 +116,7 @@ struct FleetEngineFaultTests {
     expect(ContinuousClock.now - start > .milliseconds(2700))
   }
 
-  @Test("a response of 200 MB is cancelled, and memory use does not grow")
+  @Test("a response of 200 MB is cancelled, and memory use grows by less than 4 MB")
   func huge() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

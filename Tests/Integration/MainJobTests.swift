@@ -26,7 +26,7 @@ struct MainJobTests {
     try expectEqual(bench.exitCode(), 0)
   }
 
-  @Test("a simulated drive continues after a suspend at the position that it would have reached")
+  @Test("after SIGSTOP and SIGCONT, a simulated drive continues, and sends no positions of the seconds in between")
   func simulationAfterSleep() throws {
     let bench = try TestBench()
     let route = try bench.directory.write(MainJobTests.route, to: "route.gpx")
@@ -169,7 +169,7 @@ struct MainJobTests {
     bench.settings["reporting.heartbeat"] = "\"1s\""
     let daemon = try bench.start(reading: receiver)
     try bench.wait("it waits for sentences") { daemon.notifications.states == ["READY"] }
-    // The recording is sent at its own pace, because fixes from the future are rejected, and from its middle on, where
+    // The recording is sent at its own pace, because fixes from the future are rejected. It starts in the middle, where
     // the receiver has a fix.
     let pace = bytes.count / epochs.count
     var rest = Array(bytes.suffix(bytes.count / 2))[...]

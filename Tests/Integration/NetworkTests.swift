@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The machine's network as the kernel reports it, in a network namespace of the daemon.
+/// The machine's network as the kernel reports it, in the daemon's own network namespace.
 @Suite(.enabled(if: ChildProcess.canMount, "a network namespace wants root")) struct NetworkTests {
   @Test(
     "STATUS and journal report a missing network until there is a link, an address and a default route")

@@ -217,7 +217,7 @@ struct SecrecyTests {
     let said = ([daemon.process.errors.text, daemon.process.output.text, daemon.transcript] + outputs).joined(
       separator: "\n")
     expect(said.contains("No token"))
-    // The token's parts, and every substring of them that is long enough to be useful.
+    // The token's parts, and substrings of them that are long enough to be useful.
     let parts = token.split(separator: ".").map(String.init)
     let stretches = parts.flatMap { part in
       stride(from: 0, to: part.count - 24, by: 8).map { String(part.dropFirst($0).prefix(24)) }
@@ -228,7 +228,7 @@ struct SecrecyTests {
     }
   }
 
-  @Test("secrets in Fleet Engine's messages are redacted, and STATUS= has only messages about permissions")
+  @Test("secrets in Fleet Engine's messages are redacted, and STATUS= quotes only those about permissions")
   func foreignText() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -252,7 +252,7 @@ struct SecrecyTests {
       try bench.wait("a request", within: .seconds(45)) { emulator.updates.count > count }
     }
     try bench.wait("the journal") { daemon.log.contains { $0.contains("no room for the parcel <redacted>") } }
-    // STATUS= has a message about permissions, because an operator needs it; secrets in it are redacted as well.
+    // STATUS= quotes a message about permissions, because an operator needs it; secrets in it are redacted as well.
     try emulator.fault(
       "{\"target\": \"update\", \"status\": 403, \"times\": 4, \"message\": \"billing is disabled \(cut)\"}")
     try bench.wait("STATUS=", within: .seconds(45)) {

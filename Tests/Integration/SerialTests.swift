@@ -23,7 +23,7 @@ struct SerialTests {
     expect(daemon.logs("Reading \(receiver.device) at 9600 baud"))
   }
 
-  @Test("a directory in place of the device is reported, and opening it is retried")
+  @Test("a directory in place of the device is reported, and the daemon keeps running")
   func directory() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings.source("serial", ["device": "\"\(bench.directory.path)\""])
@@ -35,7 +35,7 @@ struct SerialTests {
     expectNil(daemon.process.exitCode)
   }
 
-  @Test("a receiver that is unplugged and plugged in is read again, even as another tty")
+  @Test("a receiver that is unplugged and plugged in again is read, even as another tty")
   func unplug() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

@@ -31,7 +31,7 @@ struct ServiceTests {
     expectEqual(messages.last?.assignments["STATUS"]?.hasPrefix("Ended: "), true)
   }
 
-  @Test("SIGHUP applies new settings, even another vehicle and receiver, between RELOADING and READY")
+  @Test("SIGHUP applies new settings, even a different vehicle and receiver, between RELOADING and READY")
   func reload() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -115,7 +115,7 @@ struct ServiceTests {
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     receiver.send(drive.next())
-    // The second epoch ends when the receiver is silent. No update shows that, because the fix is not due yet.
+    // The second epoch ends when the receiver is silent. No update shows this end, because the fix is not due yet.
     try bench.watch(for: .milliseconds(300))
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(within: .seconds(4)), 0)

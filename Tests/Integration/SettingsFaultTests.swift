@@ -71,7 +71,7 @@ struct SettingsFaultTests {
     expect(text.contains("filter.max_speed"))
   }
 
-  @Test("a shorter interval than Fleet Engine accepts is rejected, unless the endpoint is on loopback")
+  @Test("an interval shorter than Fleet Engine accepts is rejected, unless the endpoint is on loopback")
   func interval() throws {
     let bench = try TestBench(emulator: nil)
     bench.settings["fleet_engine.endpoint"] = nil

@@ -6,7 +6,7 @@ import Testing
 
 /// Two receivers in one vehicle, the first of which has priority.
 struct SourcePriorityTests {
-  /// Two receivers on the same drive, some metres apart, so that every position shows its receiver.
+  /// Two receivers on the same drive, some metres apart, so that every position shows which receiver it is from.
   private final class Pair {
     static let longitudes = [11.5, 11.500_1]
 

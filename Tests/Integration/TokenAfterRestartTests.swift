@@ -68,7 +68,7 @@ struct TokenAfterRestartTests {
   }
 
   @Test(
-    "a cached token that is damaged, expired, open to others or of another boot or vehicle is reported and not used",
+    "a damaged, expired or exposed cached token, or one of another boot or vehicle, is reported and not used",
     arguments: ["boot", "cut", "noise", "vehicle", "expired", "open", "link"])
   func useless(how: String) throws {
     try run()

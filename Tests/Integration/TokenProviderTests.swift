@@ -93,7 +93,7 @@ struct TokenProviderTests {
     expect(check.errors.text.contains("token.command: /nonexistent/get-token does not exist"))
   }
 
-  @Test("SIGTERM does not wait for a hung token command, and the command is killed")
+  @Test("on SIGTERM, the daemon kills a hung token command instead of waiting for it")
   func stopping() throws {
     let bench = try bench("command", ["deadline": "\"60s\""])
     let mark = bench.directory("mark")
@@ -162,7 +162,7 @@ struct TokenProviderTests {
     expect(!daemon.logs("No token"))
   }
 
-  @Test("a token file that every user may read is rejected with the command that corrects it, until its mode is right")
+  @Test("while every user may read a token file, it is rejected, and the message has the command that corrects it")
   func exposed() throws {
     let bench = try bench("file", [:])
     let path = try bench.directory.write(try token(bench), to: "token", mode: 0o644)

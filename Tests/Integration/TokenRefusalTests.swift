@@ -7,7 +7,7 @@ import Testing
 struct TokenRefusalTests {
   struct Flaw: CustomTestStringConvertible {
     let testDescription: String
-    /// Expected in Fleet Engine's response.
+    /// The category of the rejection, expected in the journal.
     let category: String
     /// Expected in the message about fresh tokens.
     let says: String

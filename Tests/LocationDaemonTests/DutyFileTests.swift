@@ -19,7 +19,7 @@ struct DutyFileTests {
   private var path: String { directory("offline") }
   private let record = DutyRecord(since: Timestamp(seconds: 1_796_083_200), vehicle: "trips/p/taxi-7")
 
-  @Test("the duty file is read back as stored, is closed to other users, and leaves no temporary file")
+  @Test("the duty file is read back as stored, is inaccessible to other users, and leaves no temporary file")
   func roundTrip() throws {
     expect(file.read() == (nil, nil))
     expectNil(file.store(record))

@@ -20,7 +20,7 @@ struct PauseFileTests {
   private var path: String { directory("paused") }
   private let record = PauseRecord(since: Timestamp(seconds: 1_796_083_200))
 
-  @Test("the pause file is read back as stored, is closed to other users, and leaves no temporary file")
+  @Test("the pause file is read back as stored, is inaccessible to other users, and leaves no temporary file")
   func roundTrip() throws {
     expect(file.read() == (nil, nil))
     expectNil(file.store(record))

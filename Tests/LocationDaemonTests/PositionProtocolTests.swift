@@ -17,7 +17,8 @@ struct PositionProtocolTests {
     if case .reply(let bytes) = action { VarlinkReply(parsing: bytes)?.error } else { nil }
   }
 
-  @Test("the positions socket has one method and none of the control socket's; the line protocol closes the connection")
+  @Test(
+    "the positions socket has one method and none of the control socket's; line-protocol calls close the connection")
   func methods() {
     let method = "io.fleet-locationd.Positions.MonitorPositions"
     expectEqual(call(method, #","more":true"#), .ask(.monitorPositions, .varlink))

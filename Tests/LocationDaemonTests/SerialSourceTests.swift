@@ -99,7 +99,7 @@ struct SerialSourceTests {
   }
 
   @Test(
-    "a receiver that is plugged in again is read at the detected baud rate; that of another receiver is detected"
+    "a receiver that is plugged in again is read at its detected baud rate; a different receiver's rate is detected"
   )
   func replug() throws {
     let loop = try EventLoop()

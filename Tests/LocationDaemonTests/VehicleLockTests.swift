@@ -37,7 +37,7 @@ struct VehicleLockTests {
     return directory
   }
 
-  @Test("a second process gets the process ID of the first, and can lock the vehicle once the first has ended")
+  @Test("the second to lock a vehicle gets the process ID of the first, and can lock it once the first has released it")
   func second() throws {
     let directory = try Self.directory()
     let settings = try Self.settings()

@@ -15,7 +15,9 @@ struct TransientServiceTests {
     expectEqual(service.writtenArguments, ["a", "", "$$HOME", "a$${B}$$", "$$$$"])
   }
 
-  @Test("the name of a transient unit has the ID of the process that made it", arguments: [0, 1, 0xC0FFEE, UInt64.max])
+  @Test(
+    "the name of a transient unit contains the ID of the process that created it",
+    arguments: [0, 1, 0xC0FFEE, UInt64.max])
   func name(key: UInt64) {
     let name = TransientService.name(of: "fleet-locationd", process: 123, key: key)
     expectEqual(TransientService.process(of: name, program: "fleet-locationd"), 123)

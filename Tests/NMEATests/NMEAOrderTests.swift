@@ -110,7 +110,7 @@ struct NMEAOrderTests {
     }
   }
 
-  @Test("live, a sentence without a time begins an epoch even if only a part of it arrives at once after the silence")
+  @Test("live, a sentence without a time begins an epoch even if its first bytes arrive 100 ms before the rest")
   func partial() {
     var decoder = NMEADecoder()
     var found: [Fix] = []

@@ -79,7 +79,7 @@ struct NMEASentenceTests {
     expectEqual(fix.quality, .dgnss)
   }
 
-  @Test("VTG gives speed and heading if there is no RMC, in km/h if the knots are missing")
+  @Test("VTG gives speed and heading if there is no RMC; the speed is from km/h if the knots are missing")
   func vtg() throws {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     let knots = try #require(fixes(recording(gga, "GPVTG,360.0,T,,M,10.0,N,18.52,K,A")).first)
@@ -89,7 +89,7 @@ struct NMEASentenceTests {
     expectNil(fixes(recording(gga, "GPVTG,1.0,T,,M,1.0,N,1.0,K,N")).first?.speed)
   }
 
-  @Test("GSA gives the mode, which is the best of several GSA sentences")
+  @Test("GSA gives the mode; of several GSA sentences, the best mode counts")
   func gsa() {
     let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
     expectEqual(fixes(recording(gga, "GPGSA,A,2,05,12,30,,,,,,,,,,17.0,17.0,0.0")).first?.mode, .twoD)

@@ -14,7 +14,7 @@ struct NMEAVersionTests {
   private static let gga = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"
 
   @Test(
-    "RMC is read alike without a mode (2.0), with a mode (2.3), and with a navigational status (4.1)",
+    "RMC gives the same fix without a mode (2.0), with a mode (2.3), and with a navigational status (4.1)",
     arguments: ["024.1,E", "024.1,E,A", "024.1,E,A,S", ",", ",,A", ",,A,V"])
   func rmc(end: String) throws {
     let fix = try #require(fixes(sentence("GPRMC,083000.250,A,5230.000,N,01324.000,E,010.0,045.5,211126,\(end)")).first)
@@ -36,7 +36,7 @@ struct NMEAVersionTests {
   }
 
   @Test(
-    "GNS has modes of two systems (3.0), four (4.1) or six (4.11), and its navigational status at the end",
+    "GNS is read with modes of two systems (3.0), four (4.1) or six (4.11), with or without a navigational status",
     arguments: ["AD", "ADNN", "NDAANN", "NNNNAD"], ["", ",V", ",S"])
   func gns(modes: String, status: String) throws {
     let fix = try #require(
@@ -49,7 +49,7 @@ struct NMEAVersionTests {
   }
 
   @Test(
-    "GSA is read alike without a system ID and with one (4.1), which may be hexadecimal",
+    "GSA gives the same values without a system ID and with one (4.1), which may be hexadecimal",
     arguments: ["", ",1", ",2", ",3", ",4", ",5", ",6", ",A"])
   func gsa(system: String) throws {
     let text = recording(Self.gga, "GNGSA,A,3,08,10,23,27,,,,,,,,,1.2,0.7,1.3\(system)")
@@ -115,7 +115,7 @@ struct NMEAVersionTests {
     }
   }
 
-  @Test("GLL and VTG are read alike without a mode (2.0) and with a mode (2.3)", arguments: ["", ",A"])
+  @Test("GLL and VTG give the same fix without a mode (2.0) and with a mode (2.3)", arguments: ["", ",A"])
   func others(mode: String) throws {
     let text = recording(
       "GPGLL,5230.000,N,01324.000,E,083000,A\(mode)", "GPVTG,045.5,T,021.4,M,010.0,N,018.5,K\(mode)")

@@ -29,7 +29,7 @@ struct EventTests {
     }
   }
 
-  @Test("the journal's text of each event is in events.txt; UPDATE_GOLDENS=1 rewrites it")
+  @Test("the journal's text for each event matches events.txt; UPDATE_GOLDENS=1 rewrites the file")
   func golden() throws {
     var text = ""
     for event in try EventSamples.all() {

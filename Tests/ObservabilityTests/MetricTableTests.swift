@@ -167,7 +167,7 @@ struct MetricTableTests {
     expect(text.contains(#"{reason="ü"} 1"#))
   }
 
-  @Test("no metric has coordinates")
+  @Test("no metric contains coordinates")
   func noCoordinates() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()

@@ -15,7 +15,7 @@ import Timekeeping
 
 /// The status line and the status report of a vehicle in given situations.
 struct SnapshotTests {
-  @Test("the status line has the problem first, then ages, and never coordinates")
+  @Test("the status line states the problem first, then ages, and never coordinates")
   func status() throws {
     var fixture = try AgentFixture()
     expectEqual(fixture.snapshot(at: 0).statusLine, "Waiting for a fix; no token yet; backlog 0")

@@ -125,7 +125,7 @@ struct StatusReportTests {
     expectNil(report(fixture).nextUpdate)
   }
 
-  @Test("the track has a point every five seconds of at most ten minutes, in metres from the newest position")
+  @Test("the track has a point every five seconds for at most ten minutes, in metres from the newest position")
   func track() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...60)

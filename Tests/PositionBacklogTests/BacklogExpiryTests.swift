@@ -31,7 +31,7 @@ struct BacklogExpiryTests {
     expectNil(expiry.check(at: at(401)))
   }
 
-  @Test("expiry of other vehicles' positions is due at once, and then every hour")
+  @Test("expiry of other vehicles' positions is due as soon as anything may expire, and then every hour")
   mutating func others() {
     observe(0...300)
     var due = [Int]()

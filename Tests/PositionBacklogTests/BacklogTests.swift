@@ -27,7 +27,7 @@ struct BacklogTests {
     expectEqual(seconds(try backlog([10, 30, 20, 5, 40]).records), [5, 10, 20, 30, 40])
   }
 
-  @Test("a batch contains the oldest positions from before the live one that are not too old")
+  @Test("a batch contains the oldest of the positions that precede the live one and are not too old")
   func batch() throws {
     let backlog = try backlog([10, 20, 30, 40])
     func batch(_ limit: Int, age: Int = 100, before second: Int64 = 40) -> [Int64] {
@@ -137,7 +137,7 @@ struct BacklogTests {
     expect(backlog.remove([], .delivered).isEmpty)
   }
 
-  @Test("records with timestamps that the filter has found wrong are removed")
+  @Test("records with timestamps that the filter has found to be wrong are removed")
   func misdated() throws {
     var backlog = try backlog([10, 20, 9000])
     expectEqual(backlog.removeMisdated(after: Timestamp(seconds: 30)), [.removed([stamp(9000)], .misdated)])

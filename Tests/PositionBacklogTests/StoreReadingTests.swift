@@ -24,7 +24,7 @@ struct StoreReadingTests {
     expect(reading.dueAt == nil && reading.isPending)
   }
 
-  @Test("the end of reading returns when the wait began, requested or not; a second end returns nil")
+  @Test("the end of reading returns the time when the wait began, requested or not; a second end returns nil")
   func answer() {
     var reading = StoreReading()
     expectNil(reading.ended())

@@ -6,7 +6,8 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// Positions and times at which numbers wrap around: all fixes of a vehicle that crosses them are accepted.
+/// Positions and times at which numbers wrap around: all fixes of a vehicle that crosses them are accepted, except a
+/// duplicate at a leap second.
 struct FixFilterEdgeTests {
   /// The result for each fix of these NMEA sentences, which arrive one per second: why it is rejected; nil if it is
   /// accepted.

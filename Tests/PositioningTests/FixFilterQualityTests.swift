@@ -222,7 +222,7 @@ struct FixFilterQualityTests {
     expectNil(try bench.rejection(east: 800))
   }
 
-  @Test("after fixes without an altitude, two consistent fixes with one replace the reference")
+  @Test("after fixes without an altitude, two consistent fixes that have one replace the reference")
   func withoutHeight() throws {
     var bench = Bench()
     try bench.warmUp { $0.mode = .twoD }

@@ -79,7 +79,7 @@ struct FixFilterTests {
       expect(abs((fix.time - FixFilterTests.start).inSeconds - Double(second)) <= 1, "\(second) s: \(fix.time.rfc3339)")
       accepted.append(second)
     }
-    // After each change to another error four fixes are rejected, and after the end of the error none.
+    // After each change to a different error four fixes are rejected, and after the end of the error none.
     let missing = Set(20...23).union(more == 0 ? [] : Set(30...33).union(35...38))
     expectEqual(accepted, (1...60).filter { !missing.contains($0) })
   }

@@ -44,7 +44,7 @@ struct FixReferenceTests {
 
   // MARK: - Distances explained by the reported motion
 
-  @Test("without a heading, the faster of both speeds, 4 m/s² and 30 m explain a distance in any direction")
+  @Test("without a heading, the higher speed, an acceleration of 4 m/s² and 30 m limit the distance in any direction")
   func followsSpeed() throws {
     let before = try reference(0, at: 0, speed: 10)
     for north in [43.9, -43.9] { expect(try reference(north, at: 1, speed: 6).isConsistent(with: before)) }
@@ -108,7 +108,7 @@ struct FixReferenceTests {
     expect(try !reference(-22.6, at: 1, speed: 10).continues(before))
   }
 
-  @Test("a fix does not continue one with the same time, one from more than 5 s before, or one without a motion")
+  @Test("a fix does not continue a fix with the same time, one from more than 5 s before, or one without a motion")
   func continuesNothing() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try !reference(0, at: 0, speed: 10, heading: 0).continues(before))
@@ -201,7 +201,7 @@ struct FixReferenceTests {
 
   // MARK: - Dates
 
-  @Test("a corrected date also shifts the clock offset and the previous fix's time, so that the motion stays known")
+  @Test("a corrected date also shifts the clock offset and the previous fix's time, so that the motion remains known")
   func redate() throws {
     let day = Duration.seconds(86_400)
     var second = try reference(10, at: 1)

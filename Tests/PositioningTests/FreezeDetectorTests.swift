@@ -14,7 +14,8 @@ struct FreezeDetectorTests {
     return FixReference(fix, time: time, at: .boot)
   }
 
-  /// The number of repetitions of a position, one a second, after which the receiver is frozen; nil if more than 100.
+  /// The number of repetitions of a position, one a second, after which the receiver counts as frozen; nil if more than
+  /// 100.
   private func repetitions(speed: Double?) throws -> Int? {
     var detector = FreezeDetector()
     for second in 0...100 {
@@ -39,7 +40,7 @@ struct FreezeDetectorTests {
     expectNil(try repetitions(speed: 1.99))
   }
 
-  @Test("another position, or a repetition at rest, restarts the count", arguments: [(10.0, 0.01), (0, 0)])
+  @Test("a different position, or a repetition at rest, restarts the count", arguments: [(10.0, 0.01), (0, 0)])
   func thaws(speed: Double, north: Double) throws {
     var detector = FreezeDetector()
     for second in 0...3 { detector.observe(try reference(at: Double(second), speed: 10)) }

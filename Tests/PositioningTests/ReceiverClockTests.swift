@@ -18,7 +18,7 @@ struct ReceiverClockTests {
   }
 
   @Test(
-    "a timestamp within a few seconds of the time, or late by some minutes, needs no correction",
+    "a timestamp within a few seconds of the true time, or late by some minutes, needs no correction",
     arguments: [-590, -20, 0, 2])
   func right(ahead: Int) {
     var clock = ReceiverClock()
@@ -41,7 +41,7 @@ struct ReceiverClockTests {
   }
 
   @Test(
-    "even if the response took 12 s, local time is corrected exactly, and other errors so that no timestamp is early")
+    "even if the response took 12 s, local time is corrected exactly; after other corrections, no timestamp is early")
   func localTime() {
     let bounds = TimeBounds(
       Self.truth + .seconds(6), precision: .seconds(1), since: .boot, until: .boot + .seconds(12))

@@ -83,7 +83,7 @@ struct MotionDetectorTests {
   }
 
   @Test(
-    "neither a gap nor a first fix after it within the accuracy ends parking",
+    "neither a gap nor a nearby first fix after it ends parking",
     arguments: [(0.0, 4.0), (28, 4), (90, 100)])
   func gapAlone(metres: Double, accuracy: Double) throws {
     var bench = Bench()

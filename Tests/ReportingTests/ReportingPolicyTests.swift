@@ -137,7 +137,7 @@ struct ReportingPolicyTests {
     expect(Set(zip(reports, reports.dropFirst()).map { $1 - $0 }).isSubset(of: [14, 16]))
   }
 
-  @Test("a report waits for the next fix with an interval of 58 s, but not with one of a minute", arguments: [58, 60])
+  @Test("a report waits for the next fix if the interval is 58 s, but not if it is a minute", arguments: [58, 60])
   func longInterval(interval: Int) throws {
     var bench = Bench(.init(interval: .seconds(interval), heartbeat: .seconds(interval)))
     try bench.observe(0)
@@ -282,7 +282,7 @@ struct ReportingPolicyTests {
     expectNil(bench.report(14))
   }
 
-  @Test("a turn makes a report due, also across north, but not at low speed")
+  @Test("a turn makes a report due, even across north, but not at low speed")
   func heading() throws {
     var bench = Bench(.init(heading: 30))
     try expectEqual(bench.drive(1...8, heading: { $0 < 7 ? 350 : 25 }), ["1 first", "7 heading"])

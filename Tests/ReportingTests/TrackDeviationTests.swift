@@ -27,7 +27,7 @@ struct TrackDeviationTests {
     return track.error
   }
 
-  @Test("the deviation is zero on a straight road and that of the apex at a corner, even across the antimeridian")
+  @Test("on a straight road the deviation is zero; at a corner it is that of the apex, even across the antimeridian")
   func corner() throws {
     expect(try TrackDeviationTests.error([(0, 0), (0, 20), (0, 40), (0, 60)]) < 0.1)
     for longitude in [11, 179.9999] {

@@ -45,7 +45,7 @@ struct GPXParserTests {
     """
 
   @Test(
-    "the tracks in a file are preferred, and all their segments are read with elevation and time",
+    "a file's tracks take precedence over its routes and waypoints, and are read with elevation and time",
     arguments: [1, 7, 1000])
   func tracks(_ pieces: Int) throws {
     let route = try parse(track, chunkSize: pieces)

@@ -114,7 +114,7 @@ struct GeoJSONParserTests {
   }
 
   @Test(
-    "the format is detected by content, otherwise by file name",
+    "the format is detected from the content, otherwise from the file name",
     arguments: [
       (" \n{", "r.gpx", true), ("<gpx>", "r.json", false), ("\u{FEFF}{", "r", true), ("", "r.geojson", true),
       ("x", "r.gpx", false),

@@ -66,7 +66,7 @@ struct DeviceStatusTests {
   }
 
   @Test(
-    "a pseudo-terminal of a container is another device, even if its path is the same",
+    "a pseudo-terminal of a container is a different device, even if its path is the same",
     .enabled(if: geteuid() == 0, "a file system of its own wants root"))
   func container() throws {
     let terminal = try PseudoTerminal()

@@ -44,7 +44,7 @@ struct RecordedDriveTests {
   }
 
   @Test(
-    "the vehicle stops at a repeated point, and between close points with a long time between them",
+    "the vehicle stops at a repeated point, and between close points whose times are far apart",
     arguments: [(0.0, 61), (4, 58)])
   func stops(_ gap: Double, seconds: Int) throws {
     let route = try route([(0, 0), (200, 20), (200 + gap, 80), (400, 100)])

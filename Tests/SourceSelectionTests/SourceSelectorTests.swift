@@ -90,7 +90,7 @@ struct SourceSelectorTests {
 
   private func repeated(_ letter: String, _ count: Int) -> String { String(repeating: letter, count: count) }
 
-  @Test("a single source is used whatever it reports, without a deadline")
+  @Test("a single source is used whatever it reports, and no deadline is set")
   func alone() throws {
     var bench = Bench(1)
     _ = bench.handle(.reading("s0 at 9600 baud"), from: 0)
@@ -283,7 +283,7 @@ struct SourceSelectorTests {
   // MARK: - Clocks that differ
 
   @Test(
-    "after a failover to a clock that lags, its fixes are held until they are newer than what was reported",
+    "after a failover to a receiver whose clock lags, its fixes are held until they are newer than those reported",
     arguments: [
       (0, "bbbbbbbbbbbb"), (-3, "~~~bbbbbbbbb"), (-8, "~~~~~~~~bbbb"), (-10, "~~~~~~~~~~bb"), (3, "bbbbbbbbbbbb"),
       (8, "bbbbbbbbbbbb"),

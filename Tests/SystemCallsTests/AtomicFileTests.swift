@@ -7,7 +7,7 @@ import SystemCalls
 import Testing
 
 struct AtomicFileTests {
-  @Test("keep gives a file a second name, which survives its replacement and must not exist before")
+  @Test("keep gives a file a second name, which must be unused, and which remains when the file is replaced")
   func kept() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("old", to: "file")

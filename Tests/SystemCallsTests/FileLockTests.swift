@@ -6,7 +6,7 @@ import SystemCalls
 import Testing
 
 struct FileLockTests {
-  @Test("a lock has one owner at a time, ends with the owner's process, and contains the ID of that process")
+  @Test("a lock has one owner at a time, is free once the owner releases it, and contains the owner's process ID")
   func one() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")
@@ -20,7 +20,7 @@ struct FileLockTests {
     _ = try FileLock(path)
   }
 
-  @Test("the owner's remark is in the file until another owner locks it, and isHeld says whether a lock is held")
+  @Test("the owner's remark is in the file until another owner locks the file, and isHeld says whether a lock is held")
   func remark() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")

@@ -127,7 +127,7 @@ struct RetryGateTests {
     }
   }
 
-  @Test("if half of the bound is the minimum, no wait is shorter")
+  @Test("with `atLeastHalf`, no wait is shorter than half of its bound")
   func half() {
     for seed in 0..<200 {
       var gate = RetryGate(seed: UInt64(seed))

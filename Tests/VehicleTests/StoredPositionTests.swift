@@ -131,7 +131,7 @@ struct StoredPositionTests {
     if case .http(let outcome) = token { .http(dated(outcome, date)) } else { token }
   }
 
-  @Test("one time from the provider that is half an hour behind loses no position, and delays none for long")
+  @Test("a single time from the provider that is half an hour behind loses no position, and delays none for long")
   func providerBehind() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-300, -200, -100])), at: 1)
@@ -162,7 +162,7 @@ struct StoredPositionTests {
     expectEqual(next.agent.delivery.backlog.count, 3)
   }
 
-  @Test("one time from Fleet Engine that is hours behind suppresses requests for a minute at most")
+  @Test("a single time from Fleet Engine that is hours behind suppresses requests for a minute at most")
   func singleFleetEngineTime() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try StoredPositionTests.records([-9000, -200, -100])), at: 1)

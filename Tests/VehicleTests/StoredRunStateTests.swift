@@ -140,7 +140,7 @@ struct StoredRunStateTests {
     expect(fixture.agent.delivery.earliest.at < .boot + .seconds(1000))
   }
 
-  @Test("OFFLINE in flight at the end of a run may arrive until its deadline; ONLINE is sent again after that")
+  @Test("an OFFLINE in flight at the end of a run may arrive until its deadline; ONLINE is sent again after that")
   func offlineInFlight() throws {
     var fixture = try AgentFixture {
       $0 = try AgentFixture.tripsConfiguration()

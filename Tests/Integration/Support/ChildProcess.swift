@@ -24,7 +24,7 @@ final class ChildProcess {
 
   /// - Parameters:
   ///   - program: a product's name, or a path.
-  ///   - environment: variables that are added to those of the tests, or replace them.
+  ///   - environment: variables that are added to those of the test process, or replace them.
   ///   - input: path of standard input.
   ///   - user: the user to run as, if the tests run as root.
   init(

@@ -2,7 +2,7 @@
 import CPseudoTerminal
 import Glibc
 
-/// A GNSS receiver on a serial line: a pseudo-terminal behind a link, as udev gives one to a USB receiver.
+/// A GNSS receiver on a serial line: a pseudo-terminal behind a link, as udev creates for a USB receiver.
 final class Receiver {
   /// The device that the daemon opens.
   let device: String
