@@ -99,11 +99,7 @@ struct VehicleAgentDutyTests {
     expectNil(fixture.snapshot().vehicleState)
   }
 
-<<<<<<< HEAD
   @Test("a vehicle with the same ID in the other service is a different vehicle, and gets no position of the first")
-=======
-  @Test("the same ID in the other service is a different vehicle, for which no position of the first is sent")
->>>>>>> f81ec97e2fbe8a00faa861167129d609f66f682a
   func otherService() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -405,12 +401,8 @@ struct VehicleAgentDutyTests {
       [goesOnline ? "keep duty no more" : "keep duty 2026-12-01T00:00:20Z\nvehicle trips/p/truck-1\naccepted"])
   }
 
-<<<<<<< HEAD
   @Test(
     "after a reload to another vehicle, that vehicle is on duty, and a missing OFFLINE of the previous one is reported")
-=======
-  @Test("a different vehicle after a reload is on duty, and a missing OFFLINE of the previous vehicle is reported")
->>>>>>> f81ec97e2fbe8a00faa861167129d609f66f682a
   func otherVehicleOffDuty() throws {
     var fixture = try fixture()
     try fixture.comeOnline()

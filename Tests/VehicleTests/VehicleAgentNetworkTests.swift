@@ -161,11 +161,7 @@ struct VehicleAgentNetworkTests {
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot).map { $0 < .boot + .seconds(10) }, true)
   }
 
-<<<<<<< HEAD
   @Test("a change of the IP address cancels the request in flight, and its position is sent over a new connection")
-=======
-  @Test("a change of the IP address cancels the request in flight, whose position is sent over a new connection")
->>>>>>> f81ec97e2fbe8a00faa861167129d609f66f682a
   func moved() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)

@@ -130,11 +130,7 @@ struct VehicleAgentTests {
   }
 
   @Test(
-<<<<<<< HEAD
     "a reload to another vehicle cancels the request in flight, leaves the backlog in the store, and fetches a token")
-=======
-    "for a new vehicle the request in flight is cancelled, the backlog stays in the store, and a token is fetched")
->>>>>>> f81ec97e2fbe8a00faa861167129d609f66f682a
   func otherVehicle() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
