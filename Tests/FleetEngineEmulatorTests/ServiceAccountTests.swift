@@ -73,7 +73,8 @@ struct ServiceAccountTests {
   func missing(name: String, value: JSON?) {
     let says = message(KeyFixture.file { $0[name] = value })
     expectEqual(
-      says?.hasPrefix("key.json: `\(name)` is missing or not a string; expected the JSON key of a service account"), true)
+      says?.hasPrefix("key.json: `\(name)` is missing or not a string; expected the JSON key of a service account"),
+      true)
   }
 
   @Test("a file that is not a key file is reported as such")
