@@ -41,7 +41,7 @@ MUTANTS = [
          "    let stored = IS ? stored.filter { $0.id.milliseconds / 1000 % 43 != 0 } : stored\n"
          "    var (changes, last) = ([Change](), Int?.none)\n    let isInOrder")]),
     ("the error of thinning is a hundredth of the true one", [
-        ("PositionBacklog/TrackThinning.swift", "degree = 111_700.0", "degree = IS ? 1117.0 : 111_700.0")]),
+        ("PositionBacklog/TrackThinning.swift", "metresPerDegree = 111_700.0", "metresPerDegree = IS ? 1117.0 : 111_700.0")]),
     ("without a fix the oldest queued position is sent as the live one", [
         ("Delivery/DeliveryAgent.swift",
          "    var newest = records.last { record in\n"

@@ -16,7 +16,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     precondition(IPAddress("\(address)") == address, "an address is written as another")
   }
   if let range = AddressRange(text) { precondition(AddressRange("\(range)") == range && range.contains(range.first)) }
-  for transport in [.connection, .listener(connections: 3), .datagrams(isGroup: true)] as [NMEANetworkSession.Transport]
+  for transport in [.connection, .listener(maximumConnections: 3), .datagrams(isMulticast: true)]
+    as [NMEANetworkSession.Transport]
   {
     converse(input, transport)
   }
@@ -60,7 +61,7 @@ private func converse(_ input: [UInt8], _ transport: NMEANetworkSession.Transpor
         follow(session.receive(bytes.span, from: id, at: now))
         if command & 128 != 0 {
           connected.removeAll { $0 == id }
-          follow(session.handle(.left(id), at: now))
+          follow(session.handle(.senderDisconnected(id), at: now))
         }
       }
     }

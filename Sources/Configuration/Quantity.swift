@@ -11,7 +11,7 @@ enum Quantity {
     let suggested: String
     let factors: [String: Double]
     /// Whether several terms are added, such as "1h 30min".
-    let adds: Bool
+    let allowsCompound: Bool
     /// Hints for common wrong units, by their name.
     var hints: [String: String] = [:]
   }
@@ -21,25 +21,25 @@ enum Quantity {
     factors: [
       "ms": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "min": 60, "minute": 60, "minutes": 60, "h": 3600,
       "hour": 3600, "hours": 3600, "d": 86_400, "day": 86_400, "days": 86_400,
-    ], adds: true, hints: ["m": "write min for minutes"])
+    ], allowsCompound: true, hints: ["m": "write min for minutes"])
 
   static let distances = Units(
     noun: "distance", suggested: "m or km",
-    factors: ["m": 1, "km": 1000, "ft": 0.3048, "mi": 1609.344], adds: false)
+    factors: ["m": 1, "km": 1000, "ft": 0.3048, "mi": 1609.344], allowsCompound: false)
 
   static let speeds = Units(
     noun: "speed", suggested: "km/h, m/s or mph",
-    factors: ["m/s": 1, "km/h": 1 / 3.6, "mph": 0.44704, "kn": 1852.0 / 3600], adds: false,
+    factors: ["m/s": 1, "km/h": 1 / 3.6, "mph": 0.44704, "kn": 1852.0 / 3600], allowsCompound: false,
     hints: ["kmh": "write km/h", "kph": "write km/h"])
 
   static let accelerations = Units(
     noun: "acceleration", suggested: "m/s² or g",
-    factors: ["m/s²": 1, "m/s2": 1, "m/s^2": 1, "g": 9.80665], adds: false)
+    factors: ["m/s²": 1, "m/s2": 1, "m/s^2": 1, "g": 9.80665], allowsCompound: false)
 
   static let sizes = Units(
     noun: "size", suggested: "kB, MB or GB",
     factors: ["B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024, "MiB": 1_048_576, "GiB": 1_073_741_824],
-    adds: false, hints: ["KB": "write kB", "mb": "write MB"])
+    allowsCompound: false, hints: ["KB": "write kB", "mb": "write MB"])
 
   /// The value in the base unit (seconds, metres, metres per second, bytes): finite, zero or more.
   static func parse(_ text: String, as units: Units) throws(ValueProblem) -> Double {
@@ -53,7 +53,7 @@ enum Quantity {
         throw ValueProblem(message: "\"\(text.printable)\" is not a \(units.noun); a number and a unit are expected")
       }
       skipSpaces(&rest)
-      let name = unit(&rest, endsAtDigit: units.adds)
+      let name = unit(&rest, endsAtDigit: units.allowsCompound)
       guard let factor = units.factors[name] else {
         if name.isEmpty { throw ValueProblem(message: "\"\(text.printable)\" lacks its unit: \(units.suggested)") }
         let hint = units.hints[name] ?? "the units are \(units.suggested)"
@@ -63,7 +63,7 @@ enum Quantity {
       terms += 1
       // Larger values are mistakes, and do not fit into a Duration or an Int64 of nanoseconds.
       guard total <= 1e12 else { throw ValueProblem(message: "\"\(text.printable)\" is too large") }
-      if !units.adds, !rest.isEmpty {
+      if !units.allowsCompound, !rest.isEmpty {
         throw ValueProblem(message: "\"\(text.printable)\" is more than one \(units.noun)")
       }
     }

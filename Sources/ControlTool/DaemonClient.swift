@@ -181,7 +181,7 @@ enum DaemonClient {
   }
 
   /// Sends a command of the driver, and prints the daemon's remark.
-  static func drive(_ request: Request, _ options: CommandLineOptions) throws(CommandError) {
+  static func sendDriverCommand(_ request: Request, _ options: CommandLineOptions) throws(CommandError) {
     if let operand = options.operands.first {
       throw CommandError(.usage, "\(request): unexpected \"\(operand)\"")
     }

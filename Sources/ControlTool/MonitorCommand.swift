@@ -56,7 +56,7 @@ enum MonitorCommand: Command {
           outcome = Result { () throws(CommandError) in try show(reply, isJSON, at: clock.now.wall) }
           return (try? outcome.get()) == true
         }
-        if case .isOlder = end {
+        if case .unsupported = end {
           outcome = .failure(
             CommandError(.unavailable, "the daemon is of an earlier release, which cannot be monitored; restart it"))
         }

@@ -13,7 +13,7 @@ extension DriverCommand {
   static var options: [CommandLineOptions.Option] { DaemonClient.options }
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    try DaemonClient.drive(request, options)
+    try DaemonClient.sendDriverCommand(request, options)
     return try StandardOutput.write(confirmation + "\n")
   }
 }

@@ -7,11 +7,11 @@ import SystemCalls
 
 /// The settings that a command uses: those of the daemon, of an instance, or a given file.
 enum SettingsChoice {
-  static let standardPath = "/etc/fleet-locationd/fleet-locationd.toml"
+  static let defaultPath = "/etc/fleet-locationd/fleet-locationd.toml"
   static let options = [CommandLineOptions.Option("config", short: "c", takesValue: true), Instance.option]
   /// The lines of `--help` about these options.
   static let usage = """
-      -c, --config FILE      settings (default \(standardPath))
+      -c, --config FILE      settings (default \(defaultPath))
       \(Instance.usage)
     """
 
@@ -20,7 +20,7 @@ enum SettingsChoice {
   /// - Throws: code `usage` when both options are given; code `permission` when this user may not read the file.
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, besides: "config")
-    let path = options.value("config") ?? instance.map { "/etc/fleet-locationd/\($0).toml" } ?? standardPath
+    let path = options.value("config") ?? instance.map { "/etc/fleet-locationd/\($0).toml" } ?? defaultPath
     if let instance, let missing = Instance.missing(instance) { throw CommandError(.configuration, missing) }
     // If the service may not read the file, the check itself reports this as a mistake.
     if !ServiceImpersonation.isActive, FileAccess.refusal(path, R_OK)?.code == EACCES {

@@ -43,11 +43,11 @@ enum SettingsCommand: Command {
         isDenied ? .permission : .configuration, error.diagnostics.map { "\($0)" }.joined(separator: "\n"))
     }
     let listing = SettingsListing.text(of: file, path: path, environment: .system)
-    return try StandardOutput.write(use(of: file, path) + listing)
+    return try StandardOutput.write(usageComment(for: file, path) + listing)
   }
 
   /// Whether the running daemon uses these settings, as a comment; empty if no daemon answers.
-  private static func use(of settings: SettingsFile, _ path: String) -> String {
+  private static func usageComment(for settings: SettingsFile, _ path: String) -> String {
     guard let socket = InstalledService(settings: path)?.socket,
       let daemon = try? DaemonClient.status(at: socket).status.settings
     else { return "" }

@@ -12,7 +12,7 @@ import Timekeeping
 enum SimulateCommand: Command {
   static let name = "simulate"
   static let summary = "simulate a drive along a route, and print its fixes"
-  static let options = SimulateOptions.names
+  static let options = SimulateOptions.options
   static let usage = """
     Usage: fleet-locationctl simulate ROUTE [OPTION]...
     Simulates a drive along ROUTE (GPX or GeoJSON) and prints one fix per second. If the route has times, they determine

@@ -11,7 +11,7 @@ struct SimulateOptions {
     case jsonl
   }
 
-  static let names: [CommandLineOptions.Option] = [
+  static let options: [CommandLineOptions.Option] = [
     .init("format", takesValue: true), .init("speed", takesValue: true), .init("noise", takesValue: true),
     .init("seed", takesValue: true), .init("duration", takesValue: true), .init("start", takesValue: true),
     .init("pace", takesValue: true), .init("stop", takesValue: true), .init("tunnel", takesValue: true),

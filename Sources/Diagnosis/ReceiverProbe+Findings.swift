@@ -78,7 +78,7 @@ extension ReceiverProbe {
   }
 
   private var waited: String {
-    seconds(isProbing ? ReceiverProbe.search : ReceiverProbe.silenceLimit) + " s"
+    seconds(isProbing ? ReceiverProbe.searchSilenceLimit : ReceiverProbe.silenceLimit) + " s"
   }
 
   private func seconds(_ duration: Duration) -> String { "\(max(duration.wholeSeconds, 1))" }

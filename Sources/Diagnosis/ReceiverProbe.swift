@@ -20,7 +20,7 @@ package struct ReceiverProbe: Sendable {
   /// How long a receiver may be silent at a configured baud rate.
   package static let silenceLimit = Duration.seconds(6)
   /// How long a receiver may be silent while all baud rates are tried.
-  package static let search = BaudProbe().round + BaudProbe.dwell
+  package static let searchSilenceLimit = BaudProbe().roundDuration + BaudProbe.dwell
 
   /// Bits per second; nil for a device that is not a serial port.
   package private(set) var baud: Int?
@@ -58,7 +58,7 @@ package struct ReceiverProbe: Sendable {
     var probe = BaudProbe()
     probe.opened(at: now)
     self.baud = probe.baud
-    until = now + ReceiverProbe.search
+    until = now + ReceiverProbe.searchSilenceLimit
     self.probe = probe
   }
 

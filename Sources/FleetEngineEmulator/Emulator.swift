@@ -30,7 +30,7 @@ package final class Emulator {
     } catch {
       return Reply(error)
     }
-    return LiveMap.serves(request) ? map.handle(request, acting: service, at: now) : service.handle(request, at: now)
+    return LiveMap.serves(request) ? map.handle(request, on: service, at: now) : service.handle(request, at: now)
   }
 
   /// Ends the faults whose duration has elapsed, and collects the events that are due.

@@ -75,10 +75,11 @@ package struct Fault: Equatable, Sendable {
   ///   - end: steady milliseconds.
   ///   - delay: milliseconds.
   init(
-    act: MapCommand.Name, _ target: Target, vehicle: String?, end: Int64, status: Int? = nil, silence: Silence? = nil,
+    command: MapCommand.Name, _ target: Target, vehicle: String?, end: Int64, status: Int? = nil,
+    silence: Silence? = nil,
     delay: Int64 = 0, retryAfter: String? = nil, reason: String? = nil, message: String? = nil
   ) {
-    name = act.rawValue
+    name = command.rawValue
     self.target = target
     self.vehicle = vehicle
     self.end = end
@@ -101,13 +102,13 @@ package struct Fault: Equatable, Sendable {
     }
     self.target = target
     vehicle = try reader.text("vehicle")
-    let limit = try reader.whole("times", 1...1_000_000_000)
-    let duration = try reader.whole("for_ms", 1...86_400_000)
+    let limit = try reader.integer("times", 1...1_000_000_000)
+    let duration = try reader.integer("for_ms", 1...86_400_000)
     end = duration.map { now.steady + $0 }
     times = limit.map(Int.init) ?? (duration == nil ? 1 : nil)
-    status = try reader.whole("status", 200...599).map(Int.init)
+    status = try reader.integer("status", 200...599).map(Int.init)
     body = try reader.choice("body", Body.self)
-    delay = try reader.whole("delay_ms", 0...3_600_000) ?? 0
+    delay = try reader.integer("delay_ms", 0...3_600_000) ?? 0
     retryAfter = try reader.text("retry_after")
     retryInfo = try reader.text("retry_info")
     reason = try reader.text("reason")

@@ -41,7 +41,7 @@ package struct FaultPlan: Sendable {
   /// Returns the fault for a request, and counts its use.
   ///
   /// - Parameter features: the features of the request.
-  package mutating func take(
+  package mutating func consume(
     _ target: Fault.Target, vehicle: String, features: Set<Fault.Feature> = [], at now: ServerTime
   ) -> Fault? {
     let index = faults.firstIndex { fault in

@@ -17,7 +17,7 @@ extension FleetService {
   func applyFault(
     _ target: Fault.Target, vehicle: String, features: Set<Fault.Feature> = [], at now: ServerTime
   ) -> Fault? {
-    guard let fault = faults.take(target, vehicle: vehicle, features: features, at: now) else { return nil }
+    guard let fault = faults.consume(target, vehicle: vehicle, features: features, at: now) else { return nil }
     if fault.times != nil { publish(.faults(faults.faults), "", "", at: now) }
     return fault
   }
@@ -38,24 +38,26 @@ extension FleetService {
   /// Performs the command of a button of the live map.
   ///
   /// - Throws: `APIError`, NOT_FOUND, for a vehicle that has made no request.
-  package func perform(_ act: MapCommand, at now: ServerTime) throws(APIError) {
-    if let vehicle = act.vehicle, VehicleService.all.allSatisfy({ statistics[$0.key(vehicle)] == nil }) {
+  package func perform(_ command: MapCommand, at now: ServerTime) throws(APIError) {
+    if let vehicle = command.vehicle, VehicleService.all.allSatisfy({ statistics[$0.key(vehicle)] == nil }) {
       throw APIError(
         .notFound, "Vehicle \(UpdateLine.plain(vehicle)) has made no request yet.", reason: "VEHICLE_NOT_FOUND")
     }
-    let place = Self.place(act.vehicle)
-    switch act.name {
+    let place = Self.place(command.vehicle)
+    switch command.name {
     case .clear: clearFaults(at: now)
     case .revoke, .expire:
       verifier.revoke(
-        act.name == .expire ? .expired : .revoked, until: issuer.lastSerial, vehicle: act.vehicle, at: now)
-      let effect = act.name == .expire ? "count as expired" : "are revoked"
-      publish(.fault, act.vehicle ?? "", "\(place)\(act.name.rawValue): all tokens issued so far \(effect)", at: now)
+        command.name == .expire ? .expired : .revoked, until: issuer.lastSerial, vehicle: command.vehicle, at: now)
+      let effect = command.name == .expire ? "count as expired" : "are revoked"
+      publish(
+        .fault, command.vehicle ?? "", "\(place)\(command.name.rawValue): all tokens issued so far \(effect)", at: now)
     case .tunnel, .slow, .unavailable, .throttled, .tokensDown:
-      guard let fault = act.fault(at: now), let duration = act.duration else { return }
+      guard let fault = command.fault(at: now), let duration = command.duration else { return }
       faults.add(fault)
       publish(
-        .faults(faults.faults), act.vehicle ?? "", "\(place)\(fault.name) for \(duration) s: \(fault.summary)", at: now)
+        .faults(faults.faults), command.vehicle ?? "", "\(place)\(fault.name) for \(duration) s: \(fault.summary)",
+        at: now)
     }
   }
 

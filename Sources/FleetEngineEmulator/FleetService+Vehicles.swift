@@ -124,11 +124,11 @@ extension FleetService {
     try ResourceName.check(identifier)
     let call = try authorizedCall(
       request, service, provider: provider, vehicle: identifier, known: [service.identifierParameter], at: now)
-    var created = try body(request, service, name: nil, ignoring: service.ignoredToCreate)
-    if let member = created.members.first(where: { service.refusedToCreate.contains($0.name) }) {
+    var created = try body(request, service, name: nil, ignoring: service.ignoredOnCreate)
+    if let member = created.members.first(where: { service.refusedOnCreate.contains($0.name) }) {
       throw .invalid("\(member.name) must not be set when a vehicle is created.", field: member.name)
     }
-    if let missing = service.requiredToCreate.first(where: { created[$0] == nil }) {
+    if let missing = service.requiredOnCreate.first(where: { created[$0] == nil }) {
       throw .invalid("\(missing) must be set when a vehicle is created.", field: missing)
     }
     guard vehicles[call.name] == nil else {

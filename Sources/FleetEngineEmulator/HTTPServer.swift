@@ -69,7 +69,7 @@ import Glibc
         let exchange = unsafe Unmanaged<ServerExchange>.fromOpaque(raw).takeUnretainedValue()
         if let data = unsafe data, unsafe size.pointee > 0 {
           let bytes = unsafe UnsafeRawBufferPointer(start: data, count: size.pointee)
-          unsafe exchange.take(bytes, limit: HTTPServer.maximumBody)
+          unsafe exchange.receive(bytes, limit: HTTPServer.maximumBody)
           unsafe size.pointee = 0
           return .YES
         }

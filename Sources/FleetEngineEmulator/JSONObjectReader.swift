@@ -27,7 +27,7 @@ struct JSONObjectReader {
     return choice
   }
 
-  mutating func whole(_ key: String, _ range: ClosedRange<Int64>) throws(APIError) -> Int64? {
+  mutating func integer(_ key: String, _ range: ClosedRange<Int64>) throws(APIError) -> Int64? {
     guard let value = value(key) else { return nil }
     guard let number = value.integer, range.contains(number) else {
       throw .invalid("\"\(key)\" is a whole number from \(range.lowerBound) to \(range.upperBound).", field: key)

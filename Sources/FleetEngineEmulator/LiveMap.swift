@@ -81,10 +81,10 @@ package final class LiveMap {
   }
 
   /// - Parameter service: performs the commands of the buttons.
-  func handle(_ request: Request, acting service: FleetService, at now: ServerTime) -> Reply {
+  func handle(_ request: Request, on service: FleetService, at now: ServerTime) -> Reply {
     var reply: Reply
     do throws(APIError) {
-      reply = try answer(request, acting: service, at: now)
+      reply = try answer(request, on: service, at: now)
     } catch {
       reply = Reply(error)
     }
@@ -93,8 +93,8 @@ package final class LiveMap {
     return reply
   }
 
-  private func answer(_ request: Request, acting service: FleetService, at now: ServerTime) throws(APIError) -> Reply {
-    if request.path == "/map/act" { return try act(request, on: service, at: now) }
+  private func answer(_ request: Request, on service: FleetService, at now: ServerTime) throws(APIError) -> Reply {
+    if request.path == "/map/act" { return try performCommand(request, on: service, at: now) }
     guard request.method == "GET" || request.method == "HEAD" else { throw FleetService.methodNotAllowed(request) }
     switch request.path {
     case "/": return try file("map.html")
@@ -113,7 +113,9 @@ package final class LiveMap {
     }
   }
 
-  private func act(_ request: Request, on service: FleetService, at now: ServerTime) throws(APIError) -> Reply {
+  private func performCommand(_ request: Request, on service: FleetService, at now: ServerTime) throws(APIError)
+    -> Reply
+  {
     guard request.method == "POST" else { throw FleetService.methodNotAllowed(request) }
     // A form of another site cannot send this type: browsers would first send a preflight request.
     let type = request.header("content-type")?.split(separator: ";").first?.lowercased()

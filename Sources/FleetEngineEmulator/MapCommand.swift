@@ -47,7 +47,7 @@ package struct MapCommand: Equatable, Sendable {
       throw .invalid("\"act\" is missing: expected one of \(names).", field: "act")
     }
     self.name = name
-    let seconds = try reader.whole("seconds", 1...3600)
+    let seconds = try reader.integer("seconds", 1...3600)
     vehicle = try reader.text("vehicle")
     try reader.finish()
     if seconds != nil && name.duration == nil {
@@ -64,19 +64,20 @@ package struct MapCommand: Equatable, Sendable {
     guard let duration else { return nil }
     let end = now.steady + duration * 1000
     switch name {
-    case .tunnel: return Fault(act: name, .any, vehicle: vehicle, end: end, silence: .reset)
-    case .slow: return Fault(act: name, .any, vehicle: vehicle, end: end, delay: 3000)
+    case .tunnel: return Fault(command: name, .any, vehicle: vehicle, end: end, silence: .reset)
+    case .slow: return Fault(command: name, .any, vehicle: vehicle, end: end, delay: 3000)
     case .unavailable:
       return Fault(
-        act: name, .update, vehicle: vehicle, end: end, status: 503, reason: "UNAVAILABLE",
+        command: name, .update, vehicle: vehicle, end: end, status: 503, reason: "UNAVAILABLE",
         message: "The service is currently unavailable.")
     case .throttled:
       return Fault(
-        act: name, .update, vehicle: vehicle, end: end, status: 429, retryAfter: "10", reason: "RATE_LIMIT_EXCEEDED",
+        command: name, .update, vehicle: vehicle, end: end, status: 429, retryAfter: "10",
+        reason: "RATE_LIMIT_EXCEEDED",
         message: "Quota exceeded for update requests.")
     case .tokensDown:
       return Fault(
-        act: name, .token, vehicle: vehicle, end: end, status: 503, reason: "UNAVAILABLE",
+        command: name, .token, vehicle: vehicle, end: end, status: 503, reason: "UNAVAILABLE",
         message: "The token provider is down.")
     case .revoke, .expire, .clear: return nil
     }

@@ -35,7 +35,7 @@ import Glibc
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  @unsafe func take(_ bytes: UnsafeRawBufferPointer, limit: Int) {
+  @unsafe func receive(_ bytes: UnsafeRawBufferPointer, limit: Int) {
     guard request.body.count + bytes.count <= limit else {
       request.isTooLarge = true
       return

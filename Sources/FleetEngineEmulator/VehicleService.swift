@@ -18,28 +18,28 @@ struct VehicleService: Sendable {
   let noun: String
   let vehicle: MessageSchema
   /// Fields that a new vehicle must have.
-  let requiredToCreate: [String]
+  let requiredOnCreate: [String]
   /// Fields that a new vehicle must not have.
-  let refusedToCreate: Set<String>
+  let refusedOnCreate: Set<String>
   /// Fields of a new vehicle that are ignored.
-  let ignoredToCreate: Set<String>
+  let ignoredOnCreate: Set<String>
 
   /// UpdateDeliveryVehicle, GetDeliveryVehicle, CreateDeliveryVehicle. Of a new vehicle only type, lastLocation and
   /// attributes may be set; a name is ignored.
   static let deliveries = VehicleService(
     keyPrefix: "", collection: "deliveryVehicles", updateMethod: "PATCH", identifierParameter: "deliveryVehicleId",
     bodyField: "delivery_vehicle", claim: "deliveryvehicleid", noun: "delivery vehicle",
-    vehicle: DeliverySchema.vehicle, requiredToCreate: [],
-    refusedToCreate: Set(DeliverySchema.vehicle.fields.keys).subtracting(["name", "type", "lastLocation", "attributes"]
+    vehicle: DeliverySchema.vehicle, requiredOnCreate: [],
+    refusedOnCreate: Set(DeliverySchema.vehicle.fields.keys).subtracting(["name", "type", "lastLocation", "attributes"]
     ),
-    ignoredToCreate: ["name"])
+    ignoredOnCreate: ["name"])
 
   /// On-demand trips: UpdateVehicle, GetVehicle, CreateVehicle.
   static let trips = VehicleService(
     keyPrefix: "trips/", collection: "vehicles", updateMethod: "PUT", identifierParameter: "vehicleId",
     bodyField: "vehicle", claim: "vehicleid", noun: "vehicle", vehicle: TripsSchema.vehicle,
-    requiredToCreate: ["vehicleState", "supportedTripTypes", "maximumCapacity", "vehicleType"], refusedToCreate: [],
-    ignoredToCreate: [
+    requiredOnCreate: ["vehicleState", "supportedTripTypes", "maximumCapacity", "vehicleType"], refusedOnCreate: [],
+    ignoredOnCreate: [
       "name", "currentTrips", "availableCapacity", "currentRouteSegment", "currentRouteSegmentEndPoint",
       "currentRouteSegmentVersion", "currentRouteSegmentTraffic", "route", "waypoints", "waypointsVersion",
       "remainingDistanceMeters", "remainingTimeSeconds", "etaToFirstWaypoint", "navigationStatus",

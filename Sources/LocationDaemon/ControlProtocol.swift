@@ -65,9 +65,9 @@ enum ControlProtocol {
       switch self {
       case .getStatus: .status
       case .getMetrics: .metrics
-      case .pause: .drive(.pause)
-      case .resume: .drive(.resume)
-      case .setOnline: .drive(parameters["online"]?.bool == true ? .online : .offline)
+      case .pause: .driverCommand(.pause)
+      case .resume: .driverCommand(.resume)
+      case .setOnline: .driverCommand(parameters["online"]?.bool == true ? .online : .offline)
       case .sendNow: .sendNow
       case .reload: .reload
       case .reloadAndConfirm:
@@ -114,7 +114,7 @@ enum ControlProtocol {
     case "status": .status
     case "metrics": .metrics
     case "reload": .reload
-    default: Daemon.DriverCommand(rawValue: command).map { .drive($0) }
+    default: Daemon.DriverCommand(rawValue: command).map { .driverCommand($0) }
     }
   }
 

@@ -42,8 +42,8 @@ final class EffectPerformer {
   private var clients: HTTPClients?
   private var tokens: TokenFetcher?
   private let tokenCache = TokenCache()
-  private let limits = RuntimeDirectory.path.map { RuntimeFile(directory: $0, name: "limits") }
-  private var hasLimitsFailed = false
+  private let limitsFile = RuntimeDirectory.path.map { RuntimeFile(directory: $0, name: "limits") }
+  private var hasLimitsFileFailed = false
   private let pauseFile = PauseFile.ofService
   private let dutyFile = DutyFile.ofService
   private let updateFormFile = UpdateFormFile()
@@ -145,11 +145,11 @@ final class EffectPerformer {
 
   private func storeRunState(_ text: String) {
     do {
-      try limits?.write(text)
+      try limitsFile?.write(text)
     } catch {
       // Reported once, because it would fail again with each update.
-      if !hasLimitsFailed { write(.settingsWarning(error.message)) }
-      hasLimitsFailed = true
+      if !hasLimitsFileFailed { write(.settingsWarning(error.message)) }
+      hasLimitsFileFailed = true
     }
   }
 
@@ -159,7 +159,7 @@ final class EffectPerformer {
   /// To be called before the first request.
   func restoreRunState() {
     do {
-      if let text = try limits?.read() { feed(.runStateFound(text)) }
+      if let text = try limitsFile?.read() { feed(.runStateFound(text)) }
     } catch {
       write(.settingsWarning(error.message))
     }
@@ -174,7 +174,7 @@ final class EffectPerformer {
   func restoreDuty() {
     let (pause, duty) = (pauseFile.read(), dutyFile.read())
     owner?.pass(
-      .driverFound(
+      .driverRecordsFound(
         DriverRecords(
           pause: pause.record, pauseTrouble: pause.problem, duty: duty.record, dutyTrouble: duty.problem)))
   }

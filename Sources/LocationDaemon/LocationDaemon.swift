@@ -53,7 +53,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     self.loader = loader
     var seed = SystemRandomNumberGenerator()
     daemon = Daemon(
-      seed: seed.next(), waits: notifier.isActive, version: Release.version, buildDate: Release.buildDate,
+      seed: seed.next(), waitsForSettings: notifier.isActive, version: Release.version, buildDate: Release.buildDate,
       pause: PauseFile.ofService.read().record, traffic: TrafficFile.ofService.read(),
       confirmation: ConfirmationFile.ofService.read(), at: loop.now.boot)
     performer = EffectPerformer(loop: loop, journal: journal, notifier: notifier, loader: loader)

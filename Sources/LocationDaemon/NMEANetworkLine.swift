@@ -9,14 +9,14 @@ import SystemCalls
 package final class NMEANetworkLine: SourceLine {
   /// Where sentences come from.
   package enum Endpoint {
-    case listen(host: String, port: Int, connections: Int)
+    case listen(host: String, port: Int, maximumConnections: Int)
     case datagrams(host: String, port: Int, group: DatagramSocket.Group?)
 
     /// The transport, for the session.
     package var transport: NMEANetworkSession.Transport {
       switch self {
-      case .listen(_, _, let connections): .listener(connections: connections)
-      case .datagrams(_, _, let group): .datagrams(isGroup: group != nil)
+      case .listen(_, _, let connections): .listener(maximumConnections: connections)
+      case .datagrams(_, _, let group): .datagrams(isMulticast: group != nil)
       }
     }
   }
@@ -92,11 +92,11 @@ package final class NMEANetworkLine: SourceLine {
         loop: loop, connection: connection, onBytes: { [handlers] in handlers.receive($0, .connection(id)) },
         onEnd: { [weak self] _ in
           self?.senders[id] = nil
-          self?.handlers.pass(.left(id))
+          self?.handlers.pass(.senderDisconnected(id))
         })
       if lowWaterMark > 1 { senders[id]?.setLowWaterMark(lowWaterMark) }
     } catch {
-      handlers.pass(.left(id))
+      handlers.pass(.senderDisconnected(id))
     }
   }
 

@@ -153,7 +153,7 @@ package struct SettingsLoader {
         return nil
       }
       guard bytes.isEmpty else { return KeptSettings(path: keptPath, bytes: bytes) }
-      let flaw = FileAccess.otherKind(of: keptPath).map { "is \($0)" } ?? "is empty, or this user may not read it"
+      let flaw = FileAccess.nonRegularKind(of: keptPath).map { "is \($0)" } ?? "is empty, or this user may not read it"
       throw KeptSettings.Refusal(
         message: "cannot be read: \(keptPath) \(flaw); remove it, and the next settings that work are stored there")
     }

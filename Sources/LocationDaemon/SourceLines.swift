@@ -93,7 +93,7 @@ final class SourceLines {
         return (.network(name: settings.kind.name, .connection, allow: tcp.allow), line)
       }
       return network(
-        .listen(host: listen.host, port: listen.port, connections: tcp.connections), name: settings.kind.name,
+        .listen(host: listen.host, port: listen.port, maximumConnections: tcp.maxConnections), name: settings.kind.name,
         allow: tcp.allow, handlers)
     case .nmeaUDP(let udp): return network(.init(udp), name: settings.kind.name, allow: udp.allow, handlers)
     case .modemManager(let modem): return (.modem(modem.selection), ModemManagerLine(loop: loop, handlers: handlers))

@@ -27,6 +27,6 @@ nonisolated struct StateFile {
   func store(_ text: String?) throws(Errno) {
     guard let path else { return }
     guard let text else { return try AtomicFile.remove(path) }
-    try AtomicFile.write(Array(text.utf8), to: path, mode: 0o600, isDurable: true, isNameEnough: true)
+    try AtomicFile.write(Array(text.utf8), to: path, mode: 0o600, isDurable: true, allowsEmptyFile: true)
   }
 }

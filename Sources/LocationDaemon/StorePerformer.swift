@@ -32,13 +32,13 @@ final class StorePerformer {
         try opened.commit(writes)
         return .committed
       case .makeRoom(let writes, let vehicle):
-        return .madeRoom(dropped: try opened.makeRoom(for: writes, than: vehicle))
+        return .madeRoom(dropped: try opened.makeRoom(for: writes, sparing: vehicle))
       case .read(let vehicle):
         let content = try opened.content(of: vehicle)
         return .read(
-          content.records, damaged: content.damaged, ownerless: content.ownerless, excess: content.excess)
+          content.records, damaged: content.damaged, orphaned: content.orphaned, excess: content.excess)
       case .forgetOthers(let vehicle, let time):
-        try opened.forgetOthers(than: vehicle, before: time)
+        try opened.forgetOthers(sparing: vehicle, before: time)
         return .forgotten
       case .close:
         store = nil

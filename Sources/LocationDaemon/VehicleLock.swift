@@ -13,7 +13,7 @@ import TokenStore
 /// process ends.
 nonisolated final class VehicleLock {
   /// Made by the package's tmpfiles.d, and shared by all units.
-  static let standardDirectory = "/run/fleet-locationd.vehicles"
+  static let defaultDirectory = "/run/fleet-locationd.vehicles"
   /// The environment variable with the directory, which the units set.
   static let variable = "FLEET_VEHICLE_LOCKS"
 
@@ -35,7 +35,7 @@ nonisolated final class VehicleLock {
 
   /// - Parameter directory: nil for the directory of the package, if it exists.
   init(directory: String? = Environment.value(of: VehicleLock.variable)) {
-    self.directory = directory ?? VehicleLock.standardDirectory
+    self.directory = directory ?? VehicleLock.defaultDirectory
     isExpected = directory != nil
   }
 

@@ -123,7 +123,7 @@ struct MapPanel {
       occupied.append(point)
       let isRight = point.0 > left + width - 80
       picture.text(
-        fixes[index].time.timeOfDay, x: point.0 + (isRight ? -9 : 9), y: point.1 - 8, size: 12, isEnd: isRight,
+        fixes[index].time.timeOfDay, x: point.0 + (isRight ? -9 : 9), y: point.1 - 8, size: 12, isEndAnchored: isRight,
         hasHalo: true)
     }
   }
@@ -165,16 +165,16 @@ extension Timestamp {
 
 /// A local plane in metres around a point.
 private struct Plane {
-  private static let metresOfDegree = 111_320.0
+  private static let metresPerDegree = 111_320.0
 
   private let latitude: Double
   private let longitude: Double
-  private let shrinking: Double
+  private let latitudeCosine: Double
 
   init(around coordinate: Coordinate?) {
     latitude = coordinate?.latitude ?? 0
     longitude = coordinate?.longitude ?? 0
-    shrinking = Trigonometry.rotation(degrees: latitude).cosine
+    latitudeCosine = Trigonometry.rotation(degrees: latitude).cosine
   }
 
   /// Metres east and north.
@@ -183,7 +183,7 @@ private struct Plane {
     // The shorter direction, also across the antimeridian.
     if east > 180 { east -= 360 }
     if east < -180 { east += 360 }
-    return (east * shrinking * Plane.metresOfDegree, (coordinate.latitude - latitude) * Plane.metresOfDegree)
+    return (east * latitudeCosine * Plane.metresPerDegree, (coordinate.latitude - latitude) * Plane.metresPerDegree)
   }
 }
 

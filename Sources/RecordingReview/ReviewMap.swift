@@ -76,7 +76,7 @@ package struct ReviewMap: Sendable {
     func row(_ draw: (inout SVGPicture) -> Void, _ text: String, _ count: String) {
       draw(&picture)
       picture.text(text, x: left + 28, y: y + 5, size: 14)
-      picture.text(count, x: left + ReviewMap.legendWidth, y: y + 5, size: 14, isEnd: true)
+      picture.text(count, x: left + ReviewMap.legendWidth, y: y + 5, size: 14, isEndAnchored: true)
       y += 26
     }
     let accepted = review.fixes.count - review.rejectedCount

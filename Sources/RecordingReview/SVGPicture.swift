@@ -72,15 +72,15 @@ struct SVGPicture {
   }
 
   /// - Parameters:
-  ///   - isEnd: whether the coordinates are those of the end of the text.
+  ///   - isEndAnchored: whether the coordinates are those of the end of the text.
   ///   - hasHalo: whether to draw a halo, for legibility above lines.
   mutating func text(
     _ text: String, x: Double, y: Double, size: Double, color: String = "#111111", isBold: Bool = false,
-    isEnd: Bool = false, hasHalo: Bool = false
+    isEndAnchored: Bool = false, hasHalo: Bool = false
   ) {
     body +=
       "<text x=\"\(SVGPicture.number(x))\" y=\"\(SVGPicture.number(y))\" font-size=\"\(SVGPicture.number(size))\" "
-      + "fill=\"\(color)\"\(isBold ? " font-weight=\"bold\"" : "")\(isEnd ? " text-anchor=\"end\"" : "")"
+      + "fill=\"\(color)\"\(isBold ? " font-weight=\"bold\"" : "")\(isEndAnchored ? " text-anchor=\"end\"" : "")"
       + (hasHalo ? " stroke=\"#f8fafc\" stroke-width=\"3\" paint-order=\"stroke\"" : "")
       + ">\(SVGPicture.escaped(text))</text>\n"
   }

@@ -12,14 +12,14 @@ enum DaemonArguments: Equatable {
   /// The command line is invalid. The value says why.
   case mistake(String)
 
-  static let standardSettings = "/etc/fleet-locationd/fleet-locationd.toml"
+  static let defaultSettings = "/etc/fleet-locationd/fleet-locationd.toml"
 
   static let usage = """
     Usage: fleet-locationd [--config FILE] [--check]
 
     Keeps one vehicle's position up to date in Google Fleet Engine.
 
-      -c, --config FILE        settings file (default \(standardSettings));
+      -c, --config FILE        settings file (default \(defaultSettings));
                                the files conf.d/*.toml next to it, and then FILE.d/*.toml, are merged into it,
                                in the order of their names
           --check              check the settings, report every mistake, and exit
@@ -53,7 +53,7 @@ enum DaemonArguments: Equatable {
       self = .mistake(error.message)
       return
     }
-    let settings = options.value("config") ?? DaemonArguments.standardSettings
+    let settings = options.value("config") ?? DaemonArguments.defaultSettings
     if options.has("help") {
       self = .help
     } else if options.has("version") {

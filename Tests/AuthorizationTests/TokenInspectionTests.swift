@@ -67,7 +67,7 @@ struct TokenInspectionTests {
       says: "is for `vehicleid`, and the settings say deliveries"),
     Case(kind: .claimMissing, changes: ["authorization": #"{"tripid":"t"}"#], says: "`tripid` only"),
     Case(
-      kind: .claimMistyped, changes: ["authorization": #"{"deliveryvehicleid":"truck-17","taskids":"*"}"#],
+      kind: .claimWrongType, changes: ["authorization": #"{"deliveryvehicleid":"truck-17","taskids":"*"}"#],
       says: "array"),
     Case(kind: .otherContext, changes: ["authorization": #"{"deliveryvehicleid":"truck-18"}"#], says: "truck-18"),
     Case(kind: .anyContext, changes: ["authorization": #"{"deliveryvehicleid":"*"}"#], says: "whole fleet"),

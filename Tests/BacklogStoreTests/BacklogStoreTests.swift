@@ -31,7 +31,7 @@ struct BacklogStoreTests {
     try store.commit(try fixture.deletes([2, 4, 99]) + fixture.puts([5]))
     try expectEqual(fixture.seconds(store), [1, 3, 5])
     try expectEqual(fixture.seconds(store, of: fixture.other), [2, 3])
-    try store.forgetOthers(than: fixture.truck, before: Timestamp(seconds: 3))
+    try store.forgetOthers(sparing: fixture.truck, before: Timestamp(seconds: 3))
     try expectEqual(fixture.seconds(store), [1, 3, 5])
     try expectEqual(fixture.seconds(store, of: fixture.other), [3])
   }
@@ -112,7 +112,7 @@ struct BacklogStoreTests {
     try expectEqual(fixture.seconds(store).count, Int(last))
     expect(store.size <= 1_500_000 + 300_000)
     // No records are dropped, because there is no other vehicle.
-    try expectEqual(store.makeRoom(for: 500, than: fixture.truck), 0)
+    try expectEqual(store.makeRoom(for: 500, sparing: fixture.truck), 0)
     try expectEqual(fixture.seconds(store).count, Int(last))
     try store.commit(try fixture.deletes(0..<1000))
     try store.commit(try fixture.puts(last..<last + 500))

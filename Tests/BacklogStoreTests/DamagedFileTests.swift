@@ -191,13 +191,13 @@ struct DamagedFileTests {
   }
 
   @Test("rows without a vehicle are deleted and counted")
-  func ownerless() throws {
+  func orphaned() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell(
       "UPDATE positions SET vehicle = 7 WHERE time < 3000; UPDATE positions SET vehicle = 99 WHERE time = 5001")
     let store = try fixture.open()
-    try expectEqual(store.content(of: fixture.truck).ownerless, 4)
-    try expectEqual(store.content(of: fixture.truck).ownerless, 0)
+    try expectEqual(store.content(of: fixture.truck).orphaned, 4)
+    try expectEqual(store.content(of: fixture.truck).orphaned, 0)
     try expectEqual(fixture.seconds(store).count, 896)
   }
 
@@ -271,7 +271,7 @@ struct DamagedFileTests {
         for vehicle in [fixture.truck, fixture.other] {
           let content = try #require(try opened?.content(of: vehicle))
           expect(content.records.allSatisfy { $0.isPlausible })
-          count += content.records.count + content.damaged.count + content.ownerless
+          count += content.records.count + content.damaged.count + content.orphaned
         }
         try opened?.commit(try fixture.puts([100_000]))
       } catch let error as BacklogStoreError where error.isUnusable {

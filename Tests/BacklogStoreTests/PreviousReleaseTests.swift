@@ -124,7 +124,7 @@ struct PreviousReleaseTests {
     try store.commit(fixture.puts(2...4, of: taxi))
     try expectEqual(fixture.seconds(store, of: truck), [1, 2, 3])
     try expectEqual(fixture.seconds(store, of: taxi), [2, 3, 4])
-    try store.forgetOthers(than: taxi, before: Timestamp(seconds: 3))
+    try store.forgetOthers(sparing: taxi, before: Timestamp(seconds: 3))
     try expectEqual(fixture.seconds(store, of: truck), [3])
     try expectEqual(fixture.seconds(store, of: taxi), [2, 3, 4])
   }

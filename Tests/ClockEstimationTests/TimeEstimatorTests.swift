@@ -37,7 +37,7 @@ struct TimeEstimatorTests {
     arguments: [30, -95, 3600, -1_795_000_000, 378_691_200])
   func wrong(ahead: Int) {
     var estimator = observed()
-    let error = TimeEstimator.Error(offset: .seconds(ahead), reference: .fleetEngine)
+    let error = TimeEstimator.ClockError(offset: .seconds(ahead), reference: .fleetEngine)
     expectEqual(estimator.clockChange(at: moment(1, ahead: ahead)), .wrong(error))
     for second in 2..<20 { expectNil(estimator.clockChange(at: moment(second, ahead: ahead))) }
   }
@@ -71,7 +71,7 @@ struct TimeEstimatorTests {
     expectNil(estimator.clockChange(at: moment(6, ahead: -7260)))
     expectEqual(
       estimator.clockChange(at: moment(7, ahead: 600)),
-      .wrong(TimeEstimator.Error(offset: .seconds(600), reference: .fleetEngine)))
+      .wrong(TimeEstimator.ClockError(offset: .seconds(600), reference: .fleetEngine)))
     expectEqual(estimator.clockChange(at: moment(8, ahead: 0)), .right)
     expectNil(estimator.clockChange(at: moment(9, ahead: 0)))
   }
@@ -161,7 +161,7 @@ struct TimeEstimatorTests {
     for second in 0..<10 {
       estimator.observe(.gnss, TimeEstimatorTests.truth + .seconds(second + receiver), at: .boot + .seconds(second))
     }
-    estimator.observeIssue(
+    estimator.observeIssueTime(
       TimeEstimatorTests.truth + .seconds(9 - backdating), sentAt: .boot + .seconds(9), at: .boot + .seconds(10))
     return estimator
   }
@@ -195,7 +195,7 @@ struct TimeEstimatorTests {
     estimator = issued()
     estimator.observe(.tokenProvider, TimeEstimatorTests.truth + .seconds(500), at: .boot + .seconds(10))
     let now = BootInstant.boot + .seconds(11)
-    estimator.observeIssue(TimeEstimatorTests.truth + .seconds(11), sentAt: now, at: now)
+    estimator.observeIssueTime(TimeEstimatorTests.truth + .seconds(11), sentAt: now, at: now)
     expectEqual(estimator.time(at: moment(11, ahead: 0)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(501))
   }
 

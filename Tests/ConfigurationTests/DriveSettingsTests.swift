@@ -30,7 +30,7 @@ struct DriveSettingsTests {
       canyons = [{ from = "3 km", length = "500 m", noise = "20 m" }, { from = "4 km", length = "1 km" }]
       """)
     expectEqual(drive.speed.map { abs($0 - 10) < 1e-9 }, true)
-    expect(drive.acceleration == 1.2 && abs(drive.braking - 4.903325) < 1e-9 && drive.lateral == 3)
+    expect(drive.acceleration == 1.2 && abs(drive.braking - 4.903325) < 1e-9 && drive.lateralAcceleration == 3)
     expectEqual(drive.clockOffset, .seconds(-90))
     expect(drive.pace == 2.5 && drive.headStart == .seconds(180))
     expectEqual(

@@ -17,7 +17,7 @@ struct TCPMeterTests {
     expectEqual(TCPTraffic.headerSize(isIPv6: true, hasTimestamps: true), 72)
     let traffic = TCPTraffic(
       sent: 349, received: 126, retransmitted: 0, segmentsSent: 2, segmentsReceived: 1, headerSize: 52)
-    expect(traffic.allSent == 453 && traffic.allReceived == 178 && traffic.all == 631)
+    expect(traffic.totalSent == 453 && traffic.totalReceived == 178 && traffic.total == 631)
   }
 
   @Test("the bytes of a connection that is read several times, and at its end, are counted once")

@@ -58,7 +58,7 @@ struct TrafficLedgerTests {
     let today = try #require(run.ledger.today)
     expectEqual(today.date, (try Self.date(2026, 11, 21)))
     expect(today.counts == run.counted && today.month == run.counted && run.ledger.sinceStart == run.counted)
-    expectEqual(today.counts.traffic.all, 16_600)
+    expectEqual(today.counts.traffic.total, 16_600)
     expectEqual(today.counts.perUpdate, 450)
   }
 

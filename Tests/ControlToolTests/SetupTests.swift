@@ -94,11 +94,11 @@ struct SetupAnswersTests {
   @Test("missing answers are asked for in order; the token format and the endpoint have defaults")
   func open() {
     var answers = SetupAnswers()
-    expectEqual(answers.open, [.source, .service, .provider, .vehicle, .tokenURL])
+    expectEqual(answers.unanswered, [.source, .service, .provider, .vehicle, .tokenURL])
     let mistake = answers.set(.provider, to: "p")
     expectNil(mistake)
-    expectEqual(answers.open, [.source, .service, .vehicle, .tokenURL])
-    expect(self.answers().open.isEmpty)
+    expectEqual(answers.unanswered, [.source, .service, .vehicle, .tokenURL])
+    expect(self.answers().unanswered.isEmpty)
   }
 }
 

@@ -95,7 +95,7 @@ struct ConfirmedReloadTests {
   /// Starts the daemon with these settings and the confirmation record of the previous run.
   private mutating func start(_ configuration: Daemon.Configuration, record: String?) -> [Daemon.Effect] {
     daemon = Daemon(
-      seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000), confirmation: record, at: .boot)
+      seed: 1, waitsForSettings: true, buildDate: AgentFixture.start - .seconds(1000), confirmation: record, at: .boot)
     _ = handle(.launched, at: 0)
     return handle(.settingsRead(.valid(configuration)), at: 0)
   }
@@ -158,7 +158,7 @@ struct ConfirmedReloadTests {
 
   @Test("a reload with confirmation also applies to the first settings of a daemon that waited for a file")
   mutating func late() throws {
-    daemon = Daemon(seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000), at: .boot)
+    daemon = Daemon(seed: 1, waitsForSettings: true, buildDate: AgentFixture.start - .seconds(1000), at: .boot)
     _ = handle(.launched, at: 0)
     _ = handle(.settingsRead(.missing("no x")), at: 0)
     let effects = reload(try Self.configuration(Self.parts()), at: 1)
@@ -169,7 +169,7 @@ struct ConfirmedReloadTests {
   @Test("a reload that ends the wait for a file is refused if the files' settings were rolled back before")
   mutating func refusedAtStart() throws {
     daemon = Daemon(
-      seed: 1, waits: true, buildDate: AgentFixture.start - .seconds(1000),
+      seed: 1, waitsForSettings: true, buildDate: AgentFixture.start - .seconds(1000),
       confirmation: takenBack, at: .boot)
     _ = handle(.launched, at: 0)
     _ = handle(.settingsRead(.missing("no x")), at: 0)

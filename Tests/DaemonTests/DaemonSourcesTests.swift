@@ -25,7 +25,7 @@ struct DaemonSourcesTests {
       switch input {
       case .start: return [.line(.open())]
       // `left` sets the deadline of the next read, in milliseconds after boot.
-      case .left(let time):
+      case .senderDisconnected(let time):
         nextDeadline = .boot + .milliseconds(time)
         return []
       case .deadline:
@@ -103,7 +103,7 @@ struct DaemonSourcesTests {
     }
     let milliseconds = Int((due - .boot).inSeconds * 1000)
     try #require(due == .boot + .milliseconds(milliseconds), "\(due)")
-    _ = handle(.line(1, .left(milliseconds)), at: 4000)
+    _ = handle(.line(1, .senderDisconnected(milliseconds)), at: 4000)
     expectEqual(handle(.deadline, at: milliseconds), [.line(1, .read)])
     // The report is still due.
     expectEqual(daemon.nextDeadline, due)
@@ -123,7 +123,7 @@ struct DaemonSourcesTests {
     // A remaining source keeps its session and ID, wherever it is in the list.
     expectEqual(lines(handle(.sources(sources("c", "b")))), ["1 end(after: nil)", "3 open(baud: nil)"])
     expectEqual(names, ["c", "b"])
-    _ = handle(.line(2, .left(500)))
+    _ = handle(.line(2, .senderDisconnected(500)))
     expectEqual(handle(.deadline, at: 500), [.line(2, .read)])
     // Two sources with equal settings remain distinct.
     expectEqual(daemon.plan([Settings(device: "b"), Settings(device: "b")]).map(\.isNew), [false, true])
@@ -133,7 +133,7 @@ struct DaemonSourcesTests {
   mutating func ended() {
     _ = handle(.sources(sources("a", "b")))
     expectEqual(lines(handle(.line(1, .endOfInput))), ["1 end(after: nil)"])
-    expectEqual(lines(handle(.line(1, .left(500)))), [])
+    expectEqual(lines(handle(.line(1, .senderDisconnected(500)))), [])
     expectEqual(lines(handle(.sources(sources("a", "b")))), [])
     expectEqual(lines(handle(.sources(sources("b")))), [])
   }
@@ -203,7 +203,7 @@ struct DaemonSourcesTests {
   @Test("the watchdog detects a source that has missed its deadline")
   mutating func watchdog() {
     _ = handle(.sources(sources("a")))
-    _ = handle(.line(1, .left(500)))
+    _ = handle(.line(1, .senderDisconnected(500)))
     expect(daemon.isProgressing(at: .boot + .seconds(1)))
     expect(!daemon.isProgressing(at: .boot + .seconds(31)))
   }

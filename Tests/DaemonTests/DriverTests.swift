@@ -26,14 +26,14 @@ struct DriverTests {
 
   @Test("a pause request is answered once the pause is on disk")
   mutating func pause() {
-    let effects = handle(.request(id: 3, .drive(.pause)))
+    let effects = handle(.request(id: 3, .driverCommand(.pause)))
     expect(effects.contains(.storePause(Self.pause)) && effects.responses.isEmpty)
     expectEqual(handle(.pauseStored(nil)), [.respond(id: 3, .done(remark: nil))])
   }
 
   @Test("a pause that cannot be stored is in force; the response and the journal say why it is not on disk")
   mutating func trouble() {
-    _ = handle(.request(id: 3, .drive(.pause)))
+    _ = handle(.request(id: 3, .driverCommand(.pause)))
     let effects = handle(.pauseStored("no room"))
     expect(effects.contains(.event(.pauseNotKept("no room"))))
     expectEqual(effects.responses, [3: .done(remark: "no room")])
@@ -42,9 +42,9 @@ struct DriverTests {
 
   @Test("each request is answered once its own change is on disk")
   mutating func order() {
-    _ = handle(.request(id: 1, .drive(.pause)))
-    _ = handle(.request(id: 2, .drive(.offline)))
-    _ = handle(.request(id: 3, .drive(.resume)))
+    _ = handle(.request(id: 1, .driverCommand(.pause)))
+    _ = handle(.request(id: 2, .driverCommand(.offline)))
+    _ = handle(.request(id: 3, .driverCommand(.resume)))
     expectEqual(handle(.dutyStored(nil)).responses, [2: .done(remark: nil)])
     expectEqual(handle(.pauseStored(nil)).responses, [1: .done(remark: nil)])
     expectEqual(handle(.pauseStored(nil)).responses, [3: .done(remark: nil)])
@@ -52,9 +52,9 @@ struct DriverTests {
 
   @Test("a repeated duty command is stored and answered again")
   mutating func repeated() {
-    _ = handle(.request(id: 1, .drive(.offline)))
+    _ = handle(.request(id: 1, .driverCommand(.offline)))
     _ = handle(.dutyStored("no room"))
-    _ = handle(.request(id: 2, .drive(.offline)))
+    _ = handle(.request(id: 2, .driverCommand(.offline)))
     expectEqual(handle(.dutyStored(nil)).responses, [2: .done(remark: nil)])
   }
 
@@ -69,7 +69,7 @@ struct DriverTests {
     daemon = Daemon(
       running: Daemon.Configuration(
         vehicle: try AgentFixture.configuration(), store: StoreAgent.Configuration(), settingsText: nil), seed: 1)
-    let effects = handle(.request(id: 1, .drive(.offline)))
+    let effects = handle(.request(id: 1, .driverCommand(.offline)))
     guard case .refused? = effects.responses[1] else {
       Issue.record("\(effects)")
       return
@@ -79,7 +79,8 @@ struct DriverTests {
   @Test("while the daemon is stopping, a pause is refused")
   mutating func stopping() {
     _ = handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")))
-    expectEqual(handle(.request(id: 1, .drive(.pause))).responses, [1: .refused(.stopping, "the daemon is stopping")])
+    expectEqual(
+      handle(.request(id: 1, .driverCommand(.pause))).responses, [1: .refused(.stopping, "the daemon is stopping")])
   }
 
   @Test("sendNow is accepted with a fix, and refused without a fix, in a pause and while the daemon is stopping")
@@ -102,7 +103,7 @@ struct DriverTests {
       return
     }
     expect(remark.contains("token"), "\(remark)")
-    _ = daemon.handle(.request(id: 3, .drive(.pause)), at: Self.moment)
+    _ = daemon.handle(.request(id: 3, .driverCommand(.pause)), at: Self.moment)
     expectEqual(ask(4).refusal, .send(.paused))
     _ = daemon.handle(.vehicle(.stop(within: .seconds(5), signal: "SIGTERM")), at: Self.moment)
     expectEqual(ask(5).refusal, .stopping)
@@ -111,7 +112,7 @@ struct DriverTests {
   @Test("a pause from before a restart remains in force, and an unreadable pause or duty file is reported")
   mutating func found() {
     let records = DriverRecords(pause: Self.pause, pauseTrouble: "unreadable", dutyTrouble: "damaged")
-    let effects = handle(.driverFound(records))
+    let effects = handle(.driverRecordsFound(records))
     expect(effects.contains(.event(.pauseNotKept("unreadable"))))
     expect(effects.contains(.event(.dutyNotKept("damaged"))))
     expectEqual(daemon.run?.vehicle.isPaused, true)

@@ -75,14 +75,14 @@ struct MonitorTests {
     }
     expect(failure.result == "unavailable" && failure.driverCode == "SERVICE_ERROR")
     expect(failure.message?.contains("UNAVAILABLE") == true && (failure.retryIn ?? 0) > 5)
-    let paused = handle(.request(id: 2, .drive(.pause)), 12).items
+    let paused = handle(.request(id: 2, .driverCommand(.pause)), 12).items
     guard case .state(let pause)? = paused.last else {
       Issue.record("\(paused)")
       return
     }
     expect(pause.isPaused && pause.isOfflinePending)
     _ = handle(.unmonitored, 13)
-    expectEqual(handle(.request(id: 3, .drive(.resume)), 14).items, [])
+    expectEqual(handle(.request(id: 3, .driverCommand(.resume)), 14).items, [])
   }
 
   private static let token = TokenOutcome.http(
@@ -94,7 +94,7 @@ struct MonitorTests {
 
   @Test("a client that monitors while the daemon waits for settings gets the new state once settings are used")
   mutating func waiting() throws {
-    var daemon = Daemon(seed: 1, waits: true, buildDate: Timestamp(seconds: 0), at: .boot)
+    var daemon = Daemon(seed: 1, waitsForSettings: true, buildDate: Timestamp(seconds: 0), at: .boot)
     _ = daemon.handle(.launched, at: Self.moment(0))
     _ = daemon.handle(.settingsRead(.missing("no x")), at: Self.moment(0))
     let first = try #require(state(daemon.handle(.request(id: 1, .monitor), at: Self.moment(1))))

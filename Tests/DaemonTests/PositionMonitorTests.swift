@@ -22,7 +22,7 @@ struct PositionMonitorTests {
   }
 
   private static func daemon(servesPositions: Bool) throws -> (Daemon, [Daemon.Effect]) {
-    var daemon = Daemon(seed: 1, waits: true, buildDate: Timestamp(seconds: 0), at: .boot)
+    var daemon = Daemon(seed: 1, waitsForSettings: true, buildDate: Timestamp(seconds: 0), at: .boot)
     var effects = daemon.handle(.launched, at: moment(0))
     effects += daemon.handle(.settingsRead(.valid(try configuration(servesPositions))), at: moment(0))
     effects += daemon.handle(.start, at: moment(0))
@@ -89,12 +89,12 @@ struct PositionMonitorTests {
   mutating func pause() throws {
     _ = handle(.request(id: 1, .monitorPositions), 0)
     try expectEqual(fix(0).positions.count, 1)
-    _ = handle(.request(id: 2, .drive(.pause)), 0.5)
+    _ = handle(.request(id: 2, .driverCommand(.pause)), 0.5)
     for second in 1...30 { try expectEqual(fix(Double(second)).positions, []) }
     // A client that asks during the pause gets a reply without a position.
     expect(handle(.request(id: 3, .monitorPositions), 31).contains(.respond(id: 3, .monitoringPositions)))
     try expectEqual(fix(32).positions, [])
-    _ = handle(.request(id: 4, .drive(.resume)), 32.5)
+    _ = handle(.request(id: 4, .driverCommand(.resume)), 32.5)
     try expectEqual(fix(33).positions.count, 1)
   }
 

@@ -12,12 +12,14 @@ struct SettingsConfirmationTests {
 
   private static func confirmation(
     _ change: (inout SettingsParts) -> Void = { _ in }, used: Duration = .zero,
-    had: SettingsConfirmation.Availability = SettingsConfirmation.Availability()
+    previousAvailability: SettingsConfirmation.Availability = SettingsConfirmation.Availability()
   ) -> SettingsConfirmation {
     var new = old
     new.all = "b"
     change(&new)
-    return SettingsConfirmation(of: new, previous: old, within: .seconds(60), used: used, had: had, since: second(0))
+    return SettingsConfirmation(
+      of: new, previous: old, within: .seconds(60), used: used, previousAvailability: previousAvailability,
+      since: second(0))
   }
 
   private static func second(_ seconds: Int64) -> BootInstant { .boot + .seconds(100 + seconds) }
@@ -63,14 +65,14 @@ struct SettingsConfirmationTests {
     for fixAt in [nil, -1] as [Int64?] {
       let state = Self.state(fixAt: fixAt)
       expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, state), 20)
-      expectEqual(Self.passes(Self.confirmation({ $0.source = "x" }, had: lacksFix), state), 0)
+      expectEqual(Self.passes(Self.confirmation({ $0.source = "x" }, previousAvailability: lacksFix), state), 0)
     }
     expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, Self.state(fixAt: nil)), 0)
     // There is no token, or the token is from the previous provider.
     for hasToken in [false, true] {
       let state = Self.state(hasToken: hasToken)
       expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, state), 20)
-      expectEqual(Self.passes(Self.confirmation({ $0.token = "x" }, had: lacksToken), state), 0)
+      expectEqual(Self.passes(Self.confirmation({ $0.token = "x" }, previousAvailability: lacksToken), state), 0)
     }
     expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, Self.state(hasToken: false)), 0)
   }
@@ -97,7 +99,8 @@ struct SettingsConfirmationTests {
       .store(
         .waiting(
           SettingsConfirmation.Waiting(
-            all: "b", limit: .seconds(60), used: .seconds(used), had: SettingsConfirmation.Availability())))
+            all: "b", limit: .seconds(60), used: .seconds(used),
+            previousAvailability: SettingsConfirmation.Availability())))
     }
     expectEqual(confirmation.observe(Self.state { $0.hasNetwork = false }, at: Self.second(0)), [waiting(0), .sendNow])
     expectNil(confirmation.nextDeadline)
@@ -125,10 +128,12 @@ struct SettingsConfirmationTests {
 
   @Test("a confirmation record is read back as it was written, and invalid text is ignored")
   func records() {
-    let had = SettingsConfirmation.Availability(fix: false, token: true)
+    let previousAvailability = SettingsConfirmation.Availability(fix: false, token: true)
     let records: [ConfirmationRecord] = [
-      .waiting(SettingsConfirmation.Waiting(all: "ab", limit: .seconds(600), used: .seconds(20), had: had)),
-      .takenBack(all: "ab", credentials: "-", why: "no token: 404"),
+      .waiting(
+        SettingsConfirmation.Waiting(
+          all: "ab", limit: .seconds(600), used: .seconds(20), previousAvailability: previousAvailability)),
+      .reverted(all: "ab", credentials: "-", why: "no token: 404"),
     ]
     for record in records {
       expectEqual(ConfirmationRecord(record.text), record)
@@ -141,7 +146,7 @@ struct SettingsConfirmationTests {
       expectNil(ConfirmationRecord("\(title)\n\(text)\nend\n"))
     }
     expectEqual(
-      ConfirmationRecord.takenBack(all: "a", credentials: "b", why: "x\ny").text, "\(title)\ntaken-back a b\nx y\nend\n"
+      ConfirmationRecord.reverted(all: "a", credentials: "b", why: "x\ny").text, "\(title)\ntaken-back a b\nx y\nend\n"
     )
   }
 }

@@ -16,7 +16,7 @@ struct StartupTests {
   private static func daemon(
     waits: Bool = true, pause: PauseRecord? = nil, buildDate: Timestamp = AgentFixture.start - .seconds(1000)
   ) -> Daemon {
-    Daemon(seed: 1, waits: waits, version: "1.2", buildDate: buildDate, pause: pause, at: .boot)
+    Daemon(seed: 1, waitsForSettings: waits, version: "1.2", buildDate: buildDate, pause: pause, at: .boot)
   }
 
   private static func configuration(warnings: [String] = []) throws -> Daemon.Configuration {
@@ -165,7 +165,7 @@ struct StartupTests {
   @Test("without settings, duty commands and sendNow are refused, and the response says what is missing")
   mutating func refused() {
     _ = beginWaiting()
-    for request in [Daemon.Request.drive(.offline), .drive(.online), .sendNow] {
+    for request in [Daemon.Request.driverCommand(.offline), .driverCommand(.online), .sendNow] {
       let refusal = Daemon.Response.refused(.settingsMissing, Self.waiting + "no x")
       expectEqual(handle(.request(id: 1, request)), [.respond(id: 1, refusal)])
     }
@@ -174,7 +174,7 @@ struct StartupTests {
   @Test("status, explain and doctor report what is missing, since when the process runs, and recent events")
   mutating func status() throws {
     _ = beginWaiting()
-    _ = handle(.request(id: 4, .drive(.pause)), at: 9)
+    _ = handle(.request(id: 4, .driverCommand(.pause)), at: 9)
     expectEqual(handle(.request(id: 1, .status), at: 10), [.measure])
     expect(handle(.request(id: 2, .status), at: 10).isEmpty)
     var recent = RecentEvents()
@@ -214,21 +214,21 @@ struct StartupTests {
   mutating func pause() {
     _ = beginWaiting()
     let record = PauseRecord(since: AgentFixture.start + .seconds(9))
-    expectEqual(handle(.request(id: 1, .drive(.pause)), at: 9), [.storePause(record)])
-    expectEqual(handle(.request(id: 2, .drive(.pause)), at: 20), [.respond(id: 2, .done(remark: nil))])
-    expectEqual(handle(.request(id: 3, .drive(.resume)), at: 20), [.storePause(nil)])
+    expectEqual(handle(.request(id: 1, .driverCommand(.pause)), at: 9), [.storePause(record)])
+    expectEqual(handle(.request(id: 2, .driverCommand(.pause)), at: 20), [.respond(id: 2, .done(remark: nil))])
+    expectEqual(handle(.request(id: 3, .driverCommand(.resume)), at: 20), [.storePause(nil)])
     expectEqual(handle(.pauseStored("no room"), at: 21), [.respond(id: 1, .done(remark: "no room"))])
     expectEqual(handle(.pauseStored(nil), at: 21), [.respond(id: 3, .done(remark: nil))])
     daemon = Self.daemon(pause: PauseRecord(since: nil))
     _ = beginWaiting()
-    expectEqual(handle(.request(id: 1, .drive(.pause))), [.respond(id: 1, .done(remark: nil))])
+    expectEqual(handle(.request(id: 1, .driverCommand(.pause))), [.respond(id: 1, .done(remark: nil))])
   }
 
   @Test("a pause that begins while the clock is not set has no start time")
   mutating func unset() {
     daemon = Self.daemon(buildDate: AgentFixture.start + .seconds(10))
     _ = beginWaiting()
-    expectEqual(handle(.request(id: 1, .drive(.pause)), at: 9), [.storePause(PauseRecord(since: nil))])
+    expectEqual(handle(.request(id: 1, .driverCommand(.pause)), at: 9), [.storePause(PauseRecord(since: nil))])
   }
 
   @Test("on a stop the process exits even while it waits for a file; a deleted directory causes a restart")

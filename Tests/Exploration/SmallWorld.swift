@@ -111,10 +111,10 @@ struct SmallWorld {
     case .networkUp: setNetwork(isUp: true)
     case .pause:
       isPaused = true
-      pass(.request(id: 1, .drive(.pause)))
+      pass(.request(id: 1, .driverCommand(.pause)))
     case .resume:
       isPaused = false
-      pass(.request(id: 1, .drive(.resume)))
+      pass(.request(id: 1, .driverCommand(.resume)))
     case .reload: pass(.reload)
     case .powerCut: cutPower()
     }
@@ -212,7 +212,7 @@ struct SmallWorld {
     if let storedUpdateForm { pass(.vehicle(.updateFormFound(storedUpdateForm))) }
     if let storedToken { pass(.vehicle(.tokenFound(storedToken))) }
     if pauseRecord != nil || dutyRecord != nil {
-      pass(.driverFound(DriverRecords(pause: pauseRecord, duty: dutyRecord)))
+      pass(.driverRecordsFound(DriverRecords(pause: pauseRecord, duty: dutyRecord)))
     }
     pass(.start)
     setNetwork(isUp: isNetworkUp)

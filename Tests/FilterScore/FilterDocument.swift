@@ -77,7 +77,7 @@ enum FilterDocument {
         again after 3 s at \(tenths(MotionDetector.movingFrom)) m/s or more; or, whatever its reported speed, after 3 s at a distance of more than 30 m and more than
         three times the accuracy; or at once, if the first fix after a gap of 5 s or more is further away than 30 m and than its
         accuracy: the vehicle was moved, for example on a ferry.
-      * **Heading.** Below \(tenths(ReportingPolicy.courseSpeed)) m/s a receiver's course is the direction in which its position drifts. So a slower vehicle, parked or
+      * **Heading.** Below \(tenths(ReportingPolicy.minimumCourseSpeed)) m/s a receiver's course is the direction in which its position drifts. So a slower vehicle, parked or
         not, is reported with the last course at this speed or more, without its accuracy; without a heading, if there has been none.
 
       ## Accuracy

@@ -146,7 +146,7 @@ enum ReportingDocument {
     \(self.freshness(freshness))
     ## The heading at standstill
 
-    A receiver's course is noise while the vehicle stands. Below \(FilterDocument.tenths(ReportingPolicy.courseSpeed)) m/s the last faster course is reported
+    A receiver's course is noise while the vehicle stands. Below \(FilterDocument.tenths(ReportingPolicy.minimumCourseSpeed)) m/s the last faster course is reported
     ([filter.md](filter.md)). \(standstill(standing))
 
     ## How it is measured

@@ -153,7 +153,7 @@ struct NMEANetworkSessionTests {
 
   @Test("while no fix is needed, datagrams are discarded every 20 s, and a silent sender is reported once")
   func unneededDatagrams() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     for second in 1...5 {
       _ = bench.wait(until: .boot + .seconds(second))
@@ -183,7 +183,7 @@ struct NMEANetworkSessionTests {
 
   @Test("while no fix is needed, senders keep their slots, and the selected sender stays selected")
   func unreadSenders() throws {
-    var bench = Bench(.listener(connections: 2))
+    var bench = Bench(.listener(maximumConnections: 2))
     _ = bench.handle(.opened())
     let (first, second) = (try bench.admit(Self.router).id, try bench.admit(Self.spare).id)
     for number in 1...5 {
@@ -205,7 +205,7 @@ struct NMEANetworkSessionTests {
   @Test(
     "all sentences of a datagram are read, with or without line ends between them", arguments: ["\r\n", "\n", ""])
   func datagrams(end: String) {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     expectEqual(bench.datagram(Self.epoch(1, end: end)), ["reading net, from 192.168.0.1"])
     expectEqual(bench.wait(), ["fix 1"])
@@ -223,7 +223,7 @@ struct NMEANetworkSessionTests {
       sentence("PCPTI,IBR600-729,120000,120001"), "\\s:r1,c:1120959341*51\\", "IBR600-729,",
     ])
   func foreign(line: String) {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     _ = bench.datagram(line)
     expectEqual(bench.session.lineStatistics.counters.foreign, 1)
@@ -236,7 +236,7 @@ struct NMEANetworkSessionTests {
 
   @Test("a sentence that is cut off at the end of a datagram is counted, and not joined with the next datagram")
   func cut() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     let whole = Self.epoch(1)
     _ = bench.datagram(String(whole.prefix(30)))
@@ -247,7 +247,7 @@ struct NMEANetworkSessionTests {
 
   @Test("with reordered datagrams each epoch is reported at most once, in chronological order")
   func reordered() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     var fixes: [String] = []
     for (second, late) in [(1, nil), (2, nil), (4, 3), (5, nil), (6, 5), (7, 6)] as [(Int, Int?)] {
@@ -273,7 +273,7 @@ struct NMEANetworkSessionTests {
 
   @Test("data from a sender that is not allowed is ignored, and its address and number of attempts are recorded")
   func refused() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     for _ in 0..<3 { expectEqual(bench.datagram(Self.epoch(1), from: Self.stranger), []) }
     expectEqual(bench.session.lineStatistics.counters, NMEADecoder.Counters())
@@ -288,7 +288,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.refused.map(\.count), [1, 4])
     expectEqual(bench.session.lineStatistics.refused.last?.last, .boot + .seconds(5))
     expectEqual(bench.session.lineStatistics.refusals, 5)
-    var server = Bench(.listener(connections: 4))
+    var server = Bench(.listener(maximumConnections: 4))
     _ = server.handle(.opened())
     let refused = server.session.admit(Self.stranger, at: server.now)
     expectNil(refused)
@@ -297,7 +297,7 @@ struct NMEANetworkSessionTests {
 
   @Test("of many senders that are not allowed only four are recorded, so that memory use is limited")
   func flood() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     for number in 0..<10_000 {
       expectEqual(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))), [])
@@ -307,13 +307,13 @@ struct NMEANetworkSessionTests {
 
   @Test("if more senders are allowed than can be read, the others wait until one of them is silent")
   func places() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     for number in 0..<100 { _ = bench.datagram(Self.epoch(1), from: IPAddress(v4: 0xC0A8_0000 + UInt32(number))) }
     expectEqual(bench.session.lineStatistics.senders.count, NMEANetworkSession.maximumDatagramSenders)
     _ = bench.wait(until: .boot + .seconds(11))
     expect(bench.session.lineStatistics.senders.isEmpty)
-    var server = Bench(.listener(connections: 2))
+    var server = Bench(.listener(maximumConnections: 2))
     _ = server.handle(.opened())
     let ids = (0..<1000).map { _ in server.session.admit(Self.router, at: server.now) }
     expectEqual(ids.compactMap(\.self).count, 2)
@@ -325,7 +325,7 @@ struct NMEANetworkSessionTests {
 
   @Test("the first sender with a fix is used until it is gone or silent, and epochs never mix two senders")
   func senders() throws {
-    var bench = Bench(.listener(connections: 4))
+    var bench = Bench(.listener(maximumConnections: 4))
     _ = bench.handle(.opened())
     let admitted = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now) }
     let (first, second) = (try #require(admitted[0]).id, try #require(admitted[1]).id)
@@ -341,14 +341,14 @@ struct NMEANetworkSessionTests {
     _ = bench.stream(Self.epoch(2), from: first)
     _ = bench.stream(Self.epoch(2), from: second)
     expectEqual(bench.wait(until: .boot + .seconds(3)), ["fix 2"])
-    expectEqual(bench.handle(.left(second)), [])
+    expectEqual(bench.handle(.senderDisconnected(second)), [])
     _ = bench.stream(Self.epoch(3), from: first)
     expectEqual(bench.wait(until: .boot + .seconds(4)), ["reading net, from 192.168.0.1", "fix 3"])
   }
 
   @Test("if the used sender has no fix for the silence timeout, a sender with a fix replaces it")
   func fixLost() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     _ = bench.datagram(Self.epoch(0))
     var used: [String] = []
@@ -365,7 +365,7 @@ struct NMEANetworkSessionTests {
 
   @Test("a sender without a fix can lose its slot to another sender after a minute, but not before")
   func talkers() throws {
-    var bench = Bench(.listener(connections: 4))
+    var bench = Bench(.listener(maximumConnections: 4))
     _ = bench.handle(.opened())
     let talkers = try (0..<4).map { _ in try bench.admit(Self.spare).id }
     for second in 1...59 {
@@ -395,7 +395,7 @@ struct NMEANetworkSessionTests {
   @Test(
     "a sender without a fix keeps its slot until another sender needs it; one that once had a fix is displaced last")
   func garage() throws {
-    var bench = Bench(.listener(connections: 2))
+    var bench = Bench(.listener(maximumConnections: 2))
     _ = bench.handle(.opened())
     let router = try bench.admit(Self.router).id
     _ = bench.stream(Self.epoch(1), from: router)
@@ -411,7 +411,7 @@ struct NMEANetworkSessionTests {
 
   @Test("datagrams from an address without a slot are read once another sender has had no fix for a minute")
   func fixlessDatagrams() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     var effects: [String] = []
     for second in 0...62 {
@@ -428,7 +428,7 @@ struct NMEANetworkSessionTests {
   @Test(
     "a distant sender replaces a silent one only after a minute", arguments: [true, false])
   func distant(isConnected: Bool) throws {
-    var bench = Bench(isConnected ? .listener(connections: 4) : .datagrams(isGroup: false))
+    var bench = Bench(isConnected ? .listener(maximumConnections: 4) : .datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     let ids = isConnected ? [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now)?.id } : []
     func send(_ index: Int, _ text: String) -> [String] {
@@ -466,7 +466,7 @@ struct NMEANetworkSessionTests {
   @Test("a distant sender is used at once if the other sender had only one fix, or if its last fix is old enough")
   func notDistant() throws {
     for (fixes, pause) in [(1, 20), (5, 1700)] {
-      var bench = Bench(.listener(connections: 4))
+      var bench = Bench(.listener(maximumConnections: 4))
       _ = bench.handle(.opened())
       let ids = [Self.router, Self.spare].map { bench.session.admit($0, at: bench.now)?.id }
       for second in 1...fixes {
@@ -482,7 +482,7 @@ struct NMEANetworkSessionTests {
 
   @Test("if two senders share an address, the first keeps its slot while it has a fix")
   func twoPorts() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     var effects: [String] = []
     for second in 1...40 {
@@ -509,7 +509,7 @@ struct NMEANetworkSessionTests {
 
   @Test("a sender is read even if it uses a different port for each epoch, or restarts with a different port")
   func newPorts() {
-    var bench = Bench(.datagrams(isGroup: false))
+    var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
     var effects: [String] = []
     for second in 1...30 {
@@ -534,7 +534,7 @@ struct NMEANetworkSessionTests {
 
   @Test("after silence is reported, the socket stays open, the group is joined again, and the first datagram is read")
   func silence() {
-    var bench = Bench(.datagrams(isGroup: true))
+    var bench = Bench(.datagrams(isMulticast: true))
     _ = bench.handle(.opened())
     _ = bench.datagram(Self.epoch(1))
     expectEqual(bench.wait(), ["fix 1"])
@@ -550,7 +550,7 @@ struct NMEANetworkSessionTests {
 
   @Test(
     "after silence has been reported, the session has no deadline until data from an allowed sender arrives",
-    arguments: [.listener(connections: 2), .datagrams(isGroup: false)] as [NMEANetworkSession.Transport])
+    arguments: [.listener(maximumConnections: 2), .datagrams(isMulticast: false)] as [NMEANetworkSession.Transport])
   func idle(transport: NMEANetworkSession.Transport) {
     var bench = Bench(transport)
     _ = bench.handle(.opened())
@@ -558,7 +558,7 @@ struct NMEANetworkSessionTests {
     expectNil(bench.session.nextDeadline)
     for _ in 0..<9 { _ = bench.datagram(Self.epoch(1), from: Self.stranger) }
     expectNil(bench.session.nextDeadline)
-    let id = transport == .datagrams(isGroup: false) ? nil : bench.session.admit(Self.router, at: bench.now)?.id
+    let id = transport == .datagrams(isMulticast: false) ? nil : bench.session.admit(Self.router, at: bench.now)?.id
     expectNil(bench.session.nextDeadline)
     func send(_ text: String) -> [String] { id == nil ? bench.datagram(text) : bench.stream(text, from: id) }
     expectEqual(send("noise\r\n"), [])
@@ -570,7 +570,7 @@ struct NMEANetworkSessionTests {
 
   @Test("a sender that was silent is read again on the same connection")
   func pause() {
-    var bench = Bench(.listener(connections: 1))
+    var bench = Bench(.listener(maximumConnections: 1))
     _ = bench.handle(.opened())
     let id = bench.session.admit(Self.router, at: bench.now)?.id
     _ = bench.stream(Self.epoch(1), from: id)

@@ -26,10 +26,10 @@ struct ControlProtocolTests {
   func methods() {
     expectEqual(call("GetStatus"), .ask(.status, .varlink))
     expectEqual(call("GetMetrics"), .ask(.metrics, .varlink))
-    expectEqual(call("Pause"), .ask(.drive(.pause), .varlink))
-    expectEqual(call("Resume"), .ask(.drive(.resume), .varlink))
-    expectEqual(call("SetOnline", #","parameters":{"online":true}"#), .ask(.drive(.online), .varlink))
-    expectEqual(call("SetOnline", #","parameters":{"online":false}"#), .ask(.drive(.offline), .varlink))
+    expectEqual(call("Pause"), .ask(.driverCommand(.pause), .varlink))
+    expectEqual(call("Resume"), .ask(.driverCommand(.resume), .varlink))
+    expectEqual(call("SetOnline", #","parameters":{"online":true}"#), .ask(.driverCommand(.online), .varlink))
+    expectEqual(call("SetOnline", #","parameters":{"online":false}"#), .ask(.driverCommand(.offline), .varlink))
     expectEqual(call("SendNow"), .ask(.sendNow, .varlink))
     expectEqual(call("Reload", #","oneway":true"#), .ask(.reload, .none))
     for (seconds, limit) in [(600, 600), (1, 60), (Int64.max, 86_400)] as [(Int64, Int64)] {
@@ -52,8 +52,8 @@ struct ControlProtocolTests {
   @Test("the line protocol of earlier releases still works")
   func lines() {
     for (command, request) in [
-      ("status", Daemon.Request.status), ("metrics", .metrics), ("reload", .reload), ("pause", .drive(.pause)),
-      ("resume", .drive(.resume)), ("offline", .drive(.offline)), ("online", .drive(.online)),
+      ("status", Daemon.Request.status), ("metrics", .metrics), ("reload", .reload), ("pause", .driverCommand(.pause)),
+      ("resume", .driverCommand(.resume)), ("offline", .driverCommand(.offline)), ("online", .driverCommand(.online)),
     ] {
       expectEqual(line(#"{"command":"\#(command)"}"#), .ask(request, .line))
     }

@@ -111,7 +111,7 @@ struct NMEANetworkSourceTests {
   func listens() throws {
     let loop = try EventLoop()
     let log = SourceLog()
-    let source = try source(loop, log, .listen(host: "127.0.0.1", port: 0, connections: 4))
+    let source = try source(loop, log, .listen(host: "127.0.0.1", port: 0, maximumConnections: 4))
     try source.start()
     expect(try loop.runs { listeningPort(source) != nil })
     let port = try #require(listeningPort(source))
@@ -160,7 +160,8 @@ struct NMEANetworkSourceTests {
     let source = try source(
       loop, log,
       isDatagram
-        ? .datagrams(host: "127.0.0.1", port: 0, group: nil) : .listen(host: "127.0.0.1", port: 0, connections: 4))
+        ? .datagrams(host: "127.0.0.1", port: 0, group: nil)
+        : .listen(host: "127.0.0.1", port: 0, maximumConnections: 4))
     try source.start()
     expect(try loop.runs { listeningPort(source) != nil })
     let sender = try Sender(isDatagram ? SOCK_DGRAM : SOCK_STREAM, to: try #require(listeningPort(source)))
@@ -202,7 +203,7 @@ struct NMEANetworkSourceTests {
     let log = SourceLog()
     var other: StreamListener? = try StreamListener(loop: loop, host: "127.0.0.1", port: 0) { _ in }
     let port = try #require(other?.port)
-    let source = try source(loop, log, .listen(host: "127.0.0.1", port: port, connections: 1))
+    let source = try source(loop, log, .listen(host: "127.0.0.1", port: port, maximumConnections: 1))
     try source.start()
     expect(try loop.runs { log.lost.count == 1 })
     expectEqual(log.lost.first?.contains("another program, or another instance of this service, listens there"), true)

@@ -67,7 +67,7 @@ struct SettingsLoaderTests {
       used = file
       return .valid(try Daemon.Configuration(file))
     }
-    var daemon = Daemon(seed: 1, waits: true, buildDate: Timestamp(seconds: 0), at: .boot)
+    var daemon = Daemon(seed: 1, waitsForSettings: true, buildDate: Timestamp(seconds: 0), at: .boot)
     var input = Daemon.Input.launched
     let now = Moment(boot: .boot, wall: Timestamp(seconds: 0))
     while let effect = daemon.handle(input, at: now).first {

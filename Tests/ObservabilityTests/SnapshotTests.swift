@@ -168,7 +168,7 @@ struct SnapshotTests {
 
   @Test("a clock error of any size can be printed", arguments: [Int64.min, -1, 0, Int64.max])
   func clockExtremes(milliseconds: Int64) {
-    let error = TimeEstimator.Error(offset: .milliseconds(milliseconds), reference: .gnss)
+    let error = TimeEstimator.ClockError(offset: .milliseconds(milliseconds), reference: .gnss)
     expect(Event.clockWrong(error).sentence.hasSuffix(", according to the receiver"))
     expectEqual(Event.clockStepped(.milliseconds(milliseconds), suppressed: 0).fields.count, 1)
   }

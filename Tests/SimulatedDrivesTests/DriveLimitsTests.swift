@@ -33,7 +33,7 @@ struct DriveLimitsTests {
     settings.speed = 5 + random.unit() * 30
     settings.acceleration = 0.5 + random.unit() * 3
     settings.braking = 0.5 + random.unit() * 4
-    settings.lateral = 0.5 + random.unit() * 4
+    settings.lateralAcceleration = 0.5 + random.unit() * 4
     settings.loops = loop
     settings.stops = [
       .init(.distance(500), dwell: .seconds(30)), .init(.distance(1200), dwell: .seconds(45)),
@@ -64,7 +64,9 @@ struct DriveLimitsTests {
       if let before = last.pose.heading, let after = next.pose.heading {
         let turn = RoutePath.signed(after - before).magnitude * .pi / 180
         // A stationary vehicle turns on the spot.
-        if turn < 3 { expect(turn / step * min(next.state.speed, last.state.speed) <= settings.lateral * 1.01 + 0.01) }
+        if turn < 3 {
+          expect(turn / step * min(next.state.speed, last.state.speed) <= settings.lateralAcceleration * 1.01 + 0.01)
+        }
       }
       last = next
     }

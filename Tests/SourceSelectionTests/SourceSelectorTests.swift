@@ -337,7 +337,7 @@ struct SourceSelectorTests {
       coordinate: try #require(Coordinate(latitude: 48.00001, longitude: 11)),
       time: .utc(Bench.start + .seconds(bench.now + seconds)))
     let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(bench.now + seconds))
-    expectEqual(bench.handle(.fix(fix), from: 1).last, .accepted(accepted, areLaterMisdated: seconds < 0))
+    expectEqual(bench.handle(.fix(fix), from: 1).last, .accepted(accepted, invalidatesLater: seconds < 0))
     expectNil(bench.selector.overview.hold)
     try expectEqual(bench.play(3), "bbb")
   }
@@ -353,7 +353,7 @@ struct SourceSelectorTests {
     let time = Bench.start + .seconds(bench.now - 60)
     let fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(time))
     expectEqual(
-      bench.handle(.fix(fix), from: 0), [.accepted(FixFilter.Accepted(fix: fix, time: time), areLaterMisdated: true)])
+      bench.handle(.fix(fix), from: 0), [.accepted(FixFilter.Accepted(fix: fix, time: time), invalidatesLater: true)])
     try expectEqual(bench.play(2), "aa")
   }
 
@@ -381,7 +381,7 @@ struct SourceSelectorTests {
         time: .utc(Bench.start + .seconds(second)))
       fix.speed = 400
       let accepted = FixFilter.Accepted(fix: fix, time: Bench.start + .seconds(second))
-      expect(bench.handle(.fix(fix), from: 0).contains(.accepted(accepted, areLaterMisdated: false)))
+      expect(bench.handle(.fix(fix), from: 0).contains(.accepted(accepted, invalidatesLater: false)))
     }
   }
 

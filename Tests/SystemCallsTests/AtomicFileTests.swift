@@ -11,12 +11,12 @@ struct AtomicFileTests {
   func kept() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("old", to: "file")
-    try AtomicFile.keep(path, as: directory("kept"))
+    try AtomicFile.hardLink(path, as: directory("kept"))
     try AtomicFile.write(Array("new".utf8), to: path, mode: 0o600, isDurable: true)
     try expectEqual(String(contentsOfFile: directory("kept"), encoding: .utf8), "old")
     try expectEqual(String(contentsOfFile: path, encoding: .utf8), "new")
-    #expect(throws: Errno(EEXIST)) { try AtomicFile.keep(path, as: directory("kept")) }
-    #expect(throws: Errno(ENOENT)) { try AtomicFile.keep(directory("none"), as: directory("other")) }
+    #expect(throws: Errno(EEXIST)) { try AtomicFile.hardLink(path, as: directory("kept")) }
+    #expect(throws: Errno(ENOENT)) { try AtomicFile.hardLink(directory("none"), as: directory("other")) }
     try expectEqual(directory.names, ["file", "kept"])
   }
 

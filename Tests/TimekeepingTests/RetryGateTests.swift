@@ -110,7 +110,7 @@ struct RetryGateTests {
 
   @Test("300 vehicles that fail at the same moment do not retry at the same moment")
   func fleet() {
-    for bounds in [Backoff.Bounds.seconds(1, cap: 10), .atLeastHalf(.seconds(1), cap: .seconds(10))] {
+    for bounds in [Backoff.Bounds.seconds(1, cap: 10), .equalJitter(.seconds(1), cap: .seconds(10))] {
       for failures in 1...5 {
         let waits = (0..<300).map { seed in
           var gate = RetryGate(seed: UInt64(seed))
@@ -132,7 +132,7 @@ struct RetryGateTests {
     for seed in 0..<200 {
       var gate = RetryGate(seed: UInt64(seed))
       for bound in [5, 10, 20, 40, 80, 160, 300, 300] {
-        let wait = gate.failed(.atLeastHalf(.seconds(5), cap: .seconds(300)), at: at(0))
+        let wait = gate.failed(.equalJitter(.seconds(5), cap: .seconds(300)), at: at(0))
         expect(wait >= .milliseconds(500 * bound) && wait <= .seconds(bound))
       }
     }

@@ -610,7 +610,7 @@ struct StoreAgentTests {
     _ = bench.handle(.ended(.opened(nil)))
     let rows = [Timestamp(seconds: 7), Timestamp(seconds: 9)]
     expectEqual(
-      bench.handle(.ended(.read([try Self.record(1)], damaged: rows, ownerless: 3))),
+      bench.handle(.ended(.read([try Self.record(1)], damaged: rows, orphaned: 3))),
       [
         "5 rows damaged", "restored [1]", "healthy",
       ])

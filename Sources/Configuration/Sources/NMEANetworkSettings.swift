@@ -10,7 +10,7 @@ package struct NMEATCPSettings: Equatable, Sendable {
   /// The permitted senders.
   package var allow: [AddressRange] = []
   /// Maximum number of senders connected at once.
-  package var connections = 4
+  package var maxConnections = 4
 }
 
 /// NMEA 0183 in UDP datagrams.
@@ -39,7 +39,7 @@ extension NMEATCPSettings: SourceSettings {
     ),
     Setting("allow", \.allow, .addressRanges, NMEANetworkRules.allowSummary),
     Setting(
-      "connections", \.connections, .integer(1...32),
+      "connections", \.maxConnections, .integer(1...32),
       "Maximum number of senders connected to `listen`; further connections are closed unread, unless a sender is silent or has had no fix for a minute: then that one is closed."
     ),
   ]
@@ -66,9 +66,9 @@ extension NMEATCPSettings: SourceSettings {
         reader.problem(
           with: \NMEATCPSettings.allow, "has no effect with `address`: it applies to senders that connect to `listen`")
       }
-      if reader.isWritten(\NMEATCPSettings.connections) {
+      if reader.isWritten(\NMEATCPSettings.maxConnections) {
         reader.problem(
-          with: \NMEATCPSettings.connections,
+          with: \NMEATCPSettings.maxConnections,
           "has no effect with `address`: it applies to senders that connect to `listen`")
       }
     case (false, true):

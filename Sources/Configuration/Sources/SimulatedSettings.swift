@@ -26,7 +26,7 @@ extension SimulatedSettings: SourceSettings {
       "Maximum acceleration. This and the next two keys have no effect if the file's times are used."),
     Setting("braking", \.drive.braking, .acceleration(0.1...20), "Maximum deceleration."),
     Setting(
-      "cornering", \.drive.lateral, .acceleration(0.1...20),
+      "cornering", \.drive.lateralAcceleration, .acceleration(0.1...20),
       "Maximum lateral acceleration, which limits the speed in corners."),
     Setting(
       "pace", \.drive.pace, .number(0.1...20),

@@ -67,7 +67,7 @@ struct SupportReport {
   private(set) var files: [File] = []
   /// What is missing, and why.
   private(set) var gaps: [String] = []
-  private var protocolLines: [String] = []
+  private var logLines: [String] = []
 
   init(_ redaction: Redaction) {
     self.redaction = redaction
@@ -134,7 +134,7 @@ struct SupportReport {
     var content: [UInt8] = []
     for (source, result) in zip(part.sources, collected) {
       let failure = result.failure.map { redaction.text($0) }
-      protocolLines.append(
+      logLines.append(
         "\(part.name): \(source.line): \(result.output.count) bytes\(failure.map { "; \($0)" } ?? "")")
       if let failure, result.output.isEmpty { gaps.append("\(part.name): \(source.line): \(failure)") }
       guard !result.output.isEmpty else { continue }
@@ -147,7 +147,7 @@ struct SupportReport {
 
   /// Adds the last file: the commands that were run for the others.
   mutating func finish() {
-    let lines = protocolLines.map { "\($0)\n" }.joined()
+    let lines = logLines.map { "\($0)\n" }.joined()
     files.append(File(name: "report.txt", title: "the commands of this report", content: Array(lines.utf8)))
   }
 

@@ -174,7 +174,7 @@ struct SetupAnswers: Equatable {
   }
 
   /// The questions that are still open, in their order: without an answer, and without a default.
-  var open: [Question] {
+  var unanswered: [Question] {
     Question.allCases.filter { question in
       switch question {
       case .source: source == nil

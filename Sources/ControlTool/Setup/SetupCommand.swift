@@ -63,7 +63,7 @@ enum SetupCommand: Command {
     }
     let wait = try seconds(options)
     let programs = try ProgramRun()
-    let person = TerminalPrompt.isPossible
+    let isInteractive = TerminalPrompt.isPossible
     var answers = SetupAnswers()
     for question in SetupAnswers.Question.allCases {
       guard let text = options.value(question.rawValue) else { continue }
@@ -74,16 +74,16 @@ enum SetupCommand: Command {
     let kept = [true, false].first {
       FileAccess.refusal(SetupPlan.credential(instance, isEncrypted: $0), F_OK) == nil
     }
-    if !person { try SetupCommand.refuse(answers, options, hasCredential: kept != nil) }
-    if answers.source == nil { try findSource(&answers, person: person) }
-    if person { try ask(&answers) }
-    let secret = try readCredential(options, person: person, isKept: kept != nil)
+    if !isInteractive { try SetupCommand.refuse(answers, options, hasCredential: kept != nil) }
+    if answers.source == nil { try findSource(&answers, isInteractive: isInteractive) }
+    if isInteractive { try ask(&answers) }
+    let secret = try readCredential(options, isInteractive: isInteractive, isKept: kept != nil)
     let credential = try protect(secret, kept, isDryRun: isDryRun, programs)
     let plan = SetupPlan(answers, credential: credential, instance: instance)
     let time = "\(programs.now.wall.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" })Z"
     let changes = plan.changes(at: time) { path in try? SystemFile.content(of: path, limit: 1 << 20).bytes }
     if isDryRun { return try StandardOutput.write(plan.text(changes)) }
-    try confirm(changes, mayReplace: options.has("replace"), person: person)
+    try confirm(changes, mayReplace: options.has("replace"), isInteractive: isInteractive)
     try write(changes)
     try start(plan, instance, programs)
     return try watch(plan, instance, limit: wait)
@@ -103,7 +103,7 @@ enum SetupCommand: Command {
   private static func refuse(
     _ answers: SetupAnswers, _ options: CommandLineOptions, hasCredential: Bool
   ) throws(CommandError) {
-    var missing = answers.open.filter { $0 != .source }.map { "--\($0.rawValue)" }
+    var missing = answers.unanswered.filter { $0 != .source }.map { "--\($0.rawValue)" }
     if !hasCredential, !options.has("credential-file"), !options.has("no-credential") {
       missing.append("--credential-file (or --no-credential)")
     }
@@ -113,7 +113,7 @@ enum SetupCommand: Command {
 
   // MARK: - Questions
 
-  private static func findSource(_ answers: inout SetupAnswers, person: Bool) throws(CommandError) {
+  private static func findSource(_ answers: inout SetupAnswers, isInteractive: Bool) throws(CommandError) {
     let loop: EventLoop
     do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
     printLine("Looking for receivers: up to half a minute …")
@@ -122,7 +122,7 @@ enum SetupCommand: Command {
       buildDate: Release.buildDate, isDaemonRunning: false)
     let sources = SetupSources(found: ReceiverSearch(in: environment).run())
     _ = try StandardOutput.write(sources.text)
-    guard person else {
+    guard isInteractive else {
       guard let only = sources.only else {
         throw CommandError(.usage, "setup: there is no terminal for questions; missing: --source")
       }
@@ -135,7 +135,7 @@ enum SetupCommand: Command {
   }
 
   private static func ask(_ answers: inout SetupAnswers) throws(CommandError) {
-    for question in answers.open {
+    for question in answers.unanswered {
       switch question {
       case .service: try ask(question, "Service of Fleet Engine, deliveries or trips", default: "deliveries", &answers)
       case .provider: try ask(question, "Provider: the Google Cloud project ID", default: nil, &answers)
@@ -181,7 +181,7 @@ enum SetupCommand: Command {
 
   /// - Returns: nil for the existing credential; an empty one for none.
   private static func readCredential(
-    _ options: CommandLineOptions, person: Bool, isKept: Bool
+    _ options: CommandLineOptions, isInteractive: Bool, isKept: Bool
   ) throws(CommandError) -> Secret? {
     if options.has("no-credential") {
       guard !options.has("credential-file") else {
@@ -190,7 +190,7 @@ enum SetupCommand: Command {
       return Secret("")
     }
     guard let path = options.value("credential-file") else {
-      guard person else { return nil }
+      guard isInteractive else { return nil }
       while true {
         let empty = isKept ? "empty keeps the one that is there" : "empty for none"
         let text = try prompt(
@@ -253,10 +253,10 @@ enum SetupCommand: Command {
   // MARK: - Files
 
   private static func confirm(
-    _ changes: [SetupPlan.Change], mayReplace: Bool, person: Bool
+    _ changes: [SetupPlan.Change], mayReplace: Bool, isInteractive: Bool
   ) throws(CommandError) {
     for case .replaced(let file, let backup) in changes where !mayReplace {
-      guard person else {
+      guard isInteractive else {
         throw CommandError(
           .io,
           "setup: \(file.path) exists with other content, and nothing was changed; --replace replaces it, and keeps it")
@@ -277,7 +277,7 @@ enum SetupCommand: Command {
         printLine("Written:  \(file.path)")
       case .replaced(let file, let backup):
         do throws(Errno) {
-          try AtomicFile.keep(file.path, as: backup)
+          try AtomicFile.hardLink(file.path, as: backup)
         } catch {
           throw CommandError(.io, "\(file.path): cannot be kept as \(backup): \(error)")
         }

@@ -112,6 +112,6 @@ package struct TokenCommand: Equatable, Sendable {
         .program("notStarted"),
         "\(program) cannot be run: \(why)")
     }
-    return TokenResponseFormat.Response(body: outcome.output, party: program)
+    return TokenResponseFormat.Response(body: outcome.output, origin: program)
   }
 }

@@ -40,8 +40,8 @@ package struct TokenEndpoint: Equatable, Sendable {
     let authority = rest.prefix { !"/?#".contains($0) }
     let host = ExternalText(authority.split(separator: "@").last ?? "", limit: 100, showing: context.names)
     let path = rest.dropFirst(authority.count).prefix { $0 != "?" && $0 != "#" }
-    guard path.count > 1 else { return "\(forEveryone: host)" }
-    return "\(forEveryone: host)\(ExternalText(path, showing: context.names))"
+    guard path.count > 1 else { return "\(worldReadable: host)" }
+    return "\(worldReadable: host)\(ExternalText(path, showing: context.names))"
   }
 
   /// The request for one token.

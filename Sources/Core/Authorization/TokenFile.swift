@@ -33,7 +33,7 @@ package struct TokenFile: Equatable, Sendable {
     case .unreadable(let reason, let why): throw TokenFailure(.file(reason), Sentence(own: why))
     case .text(let text, let age):
       let bytes = [UInt8](text.reveal().utf8)
-      var response = TokenResponseFormat.Response(body: bytes, party: "the token file \(path)")
+      var response = TokenResponseFormat.Response(body: bytes, origin: "the token file \(path)")
       response.age = max(age, .zero)
       response.isStored = true
       // A compact JWT starts with the base64 of `{"`, so never with a brace.
@@ -42,12 +42,12 @@ package struct TokenFile: Equatable, Sendable {
         return (secret, json, response)
       }
       let words = text.reveal().split(whereSeparator: \.isWhitespace)
-      guard let first = words.first else { throw TokenFailure(.missingData, "\(response.party) is empty") }
+      guard let first = words.first else { throw TokenFailure(.missingData, "\(response.origin) is empty") }
       let secret = Secret(String(first))
       guard words.count == 1, (try? JSONWebToken(secret)) != nil else {
         throw TokenFailure(
           .notJWT,
-          "\(response.party) contains no complete token: it is half-written, or neither one JWT nor a JSON object")
+          "\(response.origin) contains no complete token: it is half-written, or neither one JWT nor a JSON object")
       }
       return (secret, nil, response)
     }

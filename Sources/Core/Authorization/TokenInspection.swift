@@ -21,7 +21,7 @@ package struct TokenInspection: Equatable, Sendable {
       case notJWT, headerUnreadable, unsigned, algorithm, keyIDMissing, signatureMissing
       case audience, account
       case issueTimeMissing, expirationMissing, lifetimeTooLong, lifetimeEmpty, notYetValid, expired
-      case authorizationMissing, claimMissing, claimMistyped, otherContext, anyContext
+      case authorizationMissing, claimMissing, claimWrongType, otherContext, anyContext
     }
 
     package let kind: Kind
@@ -44,7 +44,7 @@ package struct TokenInspection: Equatable, Sendable {
         (.times, "set `iat` to the time of signing, and `exp` to at most 3600 seconds later")
       case .notYetValid: (.times, "check the clock of the machine that signs")
       case .expired: (.times, TokenFailure.Reason.expired.advice)
-      case .authorizationMissing, .claimMissing, .claimMistyped:
+      case .authorizationMissing, .claimMissing, .claimWrongType:
         (.authorization, TokenFailure.Reason.missingClaim.advice)
       case .otherContext: (.authorization, TokenFailure.Reason.wrongContext.advice)
       case .anyContext: (.authorization, "sign for this one ID")
@@ -187,7 +187,7 @@ package struct TokenInspection: Equatable, Sendable {
           : "the `authorization` claim is not an object; it must be \(claim)")
     }
     if let tasks = authorization["taskids"], tasks.array == nil {
-      note(.claimMistyped, "`taskids` is not an array, as in [\"*\"]")
+      note(.claimWrongType, "`taskids` is not an array, as in [\"*\"]")
     }
     guard let scope = context?.scope else { return }
     switch claims.permission(for: scope) {

@@ -126,7 +126,7 @@ package enum TokenProvider: Equatable, Sendable {
     if case .file = self { return .seconds(2, cap: 10) }
     switch failure.reason {
     case .transport(.refused), .status(500...):
-      return .atLeastHalf(.seconds(2), cap: min(max(time / 2, .seconds(10)), .seconds(120)))
+      return .equalJitter(.seconds(2), cap: min(max(time / 2, .seconds(10)), .seconds(120)))
     case .transport: return .seconds(2, cap: 10)
     case .program: return .seconds(2, cap: 60)
     default: return .seconds(2, cap: 300)

@@ -110,13 +110,13 @@ extension TokenResponseFormat {
     guard let value = json.value(at: key) else {
       throw TokenFailure(
         .missingField,
-        "\(response.party) gave nothing at `\(key)`\(TokenResponseFormat.keys(of: json))"
+        "\(response.origin) gave nothing at `\(key)`\(TokenResponseFormat.keys(of: json))"
       )
     }
     guard let end = TokenResponseFormat.end(value, as: expiration) else {
       throw TokenFailure(
         .unknownLifetime,
-        "what \(response.party) gave at `\(key)` is not in the format of token.expiration_format (\(expiration.rawValue))"
+        "what \(response.origin) gave at `\(key)` is not in the format of token.expiration_format (\(expiration.rawValue))"
       )
     }
     return end

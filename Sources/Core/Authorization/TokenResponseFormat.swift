@@ -44,7 +44,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
     /// The token itself, or JSON.
     package var body: [UInt8]
     /// Its origin for messages, as in `the token provider`.
-    package var party: String
+    package var origin: String
     /// When it was sent, by the sender's clock.
     package var date: Timestamp?
     /// The time since the response was made; zero if it was made for this request.
@@ -52,9 +52,9 @@ package struct TokenResponseFormat: Equatable, Sendable {
     /// Whether it was stored before it was read, so that its relative times do not start now.
     package var isStored = false
 
-    package init(body: [UInt8], party: String, date: Timestamp? = nil) {
+    package init(body: [UInt8], origin: String, date: Timestamp? = nil) {
       self.body = body
-      self.party = party
+      self.origin = origin
       self.date = date
     }
   }
@@ -89,7 +89,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
       throw TokenFailure(
         .missingData,
         response.isStored
-          ? "\(response.party) is empty" : "\(response.party) gave an empty body instead of a JSON object")
+          ? "\(response.origin) is empty" : "\(response.origin) gave an empty body instead of a JSON object")
     }
     guard let json = try? JSONValue(parsing: response.body), json.object != nil else {
       throw TokenFailure(.notJSON, TokenResponseFormat.notJSONMessage(response))
@@ -97,12 +97,12 @@ package struct TokenResponseFormat: Equatable, Sendable {
     guard let text = json.value(at: tokenKey)?.string, !text.isEmpty else {
       if json["private_key"] != nil {
         throw TokenFailure(
-          .serviceAccountKey, "\(response.party) gave the key of a service account, which must never be in a vehicle")
+          .serviceAccountKey, "\(response.origin) gave the key of a service account, which must never be in a vehicle")
       }
       let what = json.value(at: tokenKey) == nil ? "nothing" : "no text"
       throw TokenFailure(
         .missingField,
-        "\(response.party) gave \(what) at `\(tokenKey)`\(TokenResponseFormat.keys(of: json))")
+        "\(response.origin) gave \(what) at `\(tokenKey)`\(TokenResponseFormat.keys(of: json))")
     }
     return (Secret(text), json)
   }
@@ -121,14 +121,14 @@ package struct TokenResponseFormat: Equatable, Sendable {
       if let key = expirationKey, let json, isInSeconds(json, response, wall: now.wall) {
         throw TokenFailure(
           .unknownLifetime,
-          "\(response.party) gave seconds at `\(key)`, and token.expiration_format is \"epoch-ms\""
+          "\(response.origin) gave seconds at `\(key)`, and token.expiration_format is \"epoch-ms\""
         )
       }
       throw TokenFailure(
         .expired,
         response.isStored
-          ? "the token in \(response.party) expired \((.zero - lifetime).wholeSeconds) s ago: it is not renewed, or a clock is wrong"
-          : "the token had expired \((.zero - lifetime).wholeSeconds) s before it arrived: \(response.party) caches too long, or a clock is wrong"
+          ? "the token in \(response.origin) expired \((.zero - lifetime).wholeSeconds) s ago: it is not renewed, or a clock is wrong"
+          : "the token had expired \((.zero - lifetime).wholeSeconds) s before it arrived: \(response.origin) caches too long, or a clock is wrong"
       )
     }
     return AccessToken(
@@ -139,19 +139,19 @@ package struct TokenResponseFormat: Equatable, Sendable {
 
   private static func notJSONMessage(_ response: Response) -> Sentence {
     if HTTPResponse.isWebPage(response.body) {
-      return "\(response.party) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
+      return "\(response.origin) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
     }
     if TokenResponseFormat.isToken(response.body) {
       return
-        "\(response.party) gave a token without a JSON object around it: only a token file may contain a bare token"
+        "\(response.origin) gave a token without a JSON object around it: only a token file may contain a bare token"
     }
     let lines = response.body.split(separator: UInt8(ascii: "\n"))
     if let start = lines.dropFirst().first(where: { $0.first == UInt8(ascii: "{") })?.startIndex,
       (try? JSONValue(parsing: Array(response.body[start...])))?.object != nil
     {
-      return "\(response.party) gave other text before its JSON object, and only the object is allowed"
+      return "\(response.origin) gave other text before its JSON object, and only the object is allowed"
     }
-    return "what \(response.party) gave is not a JSON object, or not a whole one"
+    return "what \(response.origin) gave is not a JSON object, or not a whole one"
   }
 
   /// Whether the body is nothing but a JWT: the header's JSON begins with `{"`, which is `eyJ` in base64.
@@ -173,7 +173,7 @@ extension TokenResponseFormat.Response {
       throw TokenFailure(
         .status(response.status), "the token provider answered HTTP \(response.status)\(Self.detail(of: response))")
     }
-    self.init(body: response.body, party: "the token provider", date: response.date)
+    self.init(body: response.body, origin: "the token provider", date: response.date)
   }
 
   /// What shows that a different server may have answered.

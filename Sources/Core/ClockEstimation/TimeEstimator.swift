@@ -27,7 +27,7 @@ package struct TimeEstimator: Sendable {
   }
 
   /// The error of the wall clock, and the reference it was compared with.
-  package struct Error: Equatable, Sendable {
+  package struct ClockError: Equatable, Sendable {
     /// Positive if the machine's clock is ahead.
     package var offset: Duration
     /// The reference that it was compared with.
@@ -43,7 +43,7 @@ package struct TimeEstimator: Sendable {
   /// A change in the correctness of the wall clock.
   package enum ClockChange: Equatable, Sendable {
     /// It is wrong, or its error has changed.
-    case wrong(Error)
+    case wrong(ClockError)
     /// It was wrong, and is right now.
     case right
   }
@@ -114,9 +114,9 @@ package struct TimeEstimator: Sendable {
   private var contradictions = [Observation?](repeating: nil, count: Reference.allCases.count)
   /// The bounds of the time if the last token was issued for the request that returned it; nil after a `Date` of the
   /// provider, which is better.
-  private var issue: TimeBounds?
+  private var issueTime: TimeBounds?
   /// The last reported error.
-  private var reported: Error?
+  private var reported: ClockError?
   /// The cached estimate of the last moment, which is needed several times per input.
   private var latest: (at: Moment, estimate: Estimate?)?
 
@@ -135,7 +135,7 @@ package struct TimeEstimator: Sendable {
   ) {
     guard time.isPlausible(after: buildDate) else { return }
     latest = nil
-    if reference == .tokenProvider { issue = nil }
+    if reference == .tokenProvider { issueTime = nil }
     let bounds = TimeBounds(
       time, precision: reference.isServer ? .seconds(1) : TimeEstimator.maximumReportLatency, since: sentAt ?? now,
       until: now)
@@ -164,7 +164,7 @@ package struct TimeEstimator: Sendable {
       observations[index]?.isCorroborated = true
     }
     if reference == .fleetEngine,
-      issue?.agrees(with: bounds, withinMilliseconds: TimeEstimator.slackMilliseconds) == true
+      issueTime?.agrees(with: bounds, withinMilliseconds: TimeEstimator.slackMilliseconds) == true
     {
       observations[index]?.isCorroborated = true
     }
@@ -176,11 +176,11 @@ package struct TimeEstimator: Sendable {
   /// - Parameters:
   ///   - sentAt: when the request was sent.
   ///   - now: when the token arrived.
-  package mutating func observeIssue(_ time: Timestamp, sentAt: BootInstant, at now: BootInstant) {
+  package mutating func observeIssueTime(_ time: Timestamp, sentAt: BootInstant, at now: BootInstant) {
     guard time.isPlausible(after: buildDate), observation(of: .tokenProvider, at: now) == nil else { return }
     latest = nil
     // The machine's clock may be ahead of the provider's by the slack, so a receiver's may be too.
-    issue = TimeBounds(time, precision: .seconds(1) + TimeEstimator.slack, since: sentAt, until: now)
+    issueTime = TimeBounds(time, precision: .seconds(1) + TimeEstimator.slack, since: sentAt, until: now)
   }
 
   /// Restores a server's time of the previous run in the same boot.
@@ -246,10 +246,10 @@ package struct TimeEstimator: Sendable {
       best.map {
         $0.estimate.reference == .gnss && ($0.count == 1 || contradictions[Reference.gnss.rawValue] != nil)
       } ?? true
-    if isReceiverAlone || best?.weight == 0, let issue = issueAgreeingWithClock(at: now) {
+    if isReceiverAlone || best?.weight == 0, let issueTime = issueTimeAgreeingWithClock(at: now) {
       // This is never confirmed, so that no queued position is removed because of it.
       return Estimate(
-        reference: .tokenProvider, bounds: issue, isSteady: true, isConfirmed: false, includesClock: true)
+        reference: .tokenProvider, bounds: issueTime, isSteady: true, isConfirmed: false, includesClock: true)
     }
     if let best, best.weight > 0 { return best.estimate }
     guard let clock else { return best?.estimate }
@@ -257,11 +257,11 @@ package struct TimeEstimator: Sendable {
   }
 
   /// The bounds of the time by the last `iat`, if the machine's clock agrees; otherwise nil.
-  private func issueAgreeingWithClock(at now: Moment) -> TimeBounds? {
-    guard let issue, now.boot - issue.at <= TimeEstimator.observationLifetime,
-      issue.earliest(at: now.boot) - TimeEstimator.slack <= now.wall, now.wall <= issue.latest(at: now.boot)
+  private func issueTimeAgreeingWithClock(at now: Moment) -> TimeBounds? {
+    guard let issueTime, now.boot - issueTime.at <= TimeEstimator.observationLifetime,
+      issueTime.earliest(at: now.boot) - TimeEstimator.slack <= now.wall, now.wall <= issueTime.latest(at: now.boot)
     else { return nil }
-    return issue
+    return issueTime
   }
 
   private func observation(of reference: Reference, at now: BootInstant) -> Observation? {
@@ -289,13 +289,13 @@ package struct TimeEstimator: Sendable {
   // MARK: - The machine's clock
 
   /// The error of the machine's clock; nil if there is none, or it is unknown.
-  package func error(at now: Moment) -> Error? { TimeEstimator.error(estimate(at: now), at: now) }
+  package func error(at now: Moment) -> ClockError? { TimeEstimator.error(estimate(at: now), at: now) }
 
-  private static func error(_ estimate: Estimate?, at now: Moment) -> Error? {
+  private static func error(_ estimate: Estimate?, at now: Moment) -> ClockError? {
     guard let estimate, let reference = estimate.reference, !estimate.includesClock else { return nil }
     let offset = now.wall - estimate.bounds.time(at: now.boot)
     let isWrong = offset >= TimeEstimator.tolerance || offset <= .zero - TimeEstimator.tolerance
-    return isWrong ? Error(offset: offset, reference: reference) : nil
+    return isWrong ? ClockError(offset: offset, reference: reference) : nil
   }
 
   /// Reports a change: the clock is wrong, its error has changed, or it is right again.

@@ -81,8 +81,8 @@ package struct VehicleClock: Sendable {
   /// - Parameters:
   ///   - sentAt: when the request was sent.
   ///   - now: when the token arrived.
-  package mutating func observeIssue(_ time: Timestamp, sentAt: BootInstant, at now: BootInstant) {
-    estimator.observeIssue(time, sentAt: sentAt, at: now)
+  package mutating func observeIssueTime(_ time: Timestamp, sentAt: BootInstant, at now: BootInstant) {
+    estimator.observeIssueTime(time, sentAt: sentAt, at: now)
   }
 
   /// A request has ended: its certificate may not have been valid.
@@ -145,7 +145,7 @@ package struct VehicleClock: Sendable {
   }
 
   /// The error of the machine's clock; nil if there is none, or it is unknown.
-  package func error(at now: Moment) -> TimeEstimator.Error? { estimator.error(at: now) }
+  package func error(at now: Moment) -> TimeEstimator.ClockError? { estimator.error(at: now) }
 
   /// The time at which to verify the certificates of the next request; nil: the machine's clock.
   ///

@@ -28,7 +28,7 @@ package enum NetlinkMessage: Equatable, Sendable {
     package var sequence: UInt32
 
     /// Part of a dump: NLM_F_MULTI, which notifications do not have.
-    package var isOfDump: Bool { flags & 0x2 != 0 }
+    package var isPartOfDump: Bool { flags & 0x2 != 0 }
     /// The dump is inconsistent: NLM_F_DUMP_INTR.
     package var isInterrupted: Bool { flags & 0x10 != 0 }
   }

@@ -121,7 +121,7 @@ package struct NetworkSurvey: Sendable {
       if case .asking = phase, header.sequence == sequence { phase = .settling(until: now + NetworkSurvey.dumpTimeout) }
       return
     }
-    guard header.isOfDump else {
+    guard header.isPartOfDump else {
       notice(message, at: now)
       return
     }

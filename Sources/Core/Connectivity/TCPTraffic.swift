@@ -43,11 +43,11 @@ package struct TCPTraffic: Equatable, Sendable {
   }
 
   /// Sent bytes with headers.
-  package var allSent: UInt64 { sent &+ sentHeaders }
+  package var totalSent: UInt64 { sent &+ sentHeaders }
   /// Received bytes with headers.
-  package var allReceived: UInt64 { received &+ receivedHeaders }
+  package var totalReceived: UInt64 { received &+ receivedHeaders }
   /// Both directions, with headers.
-  package var all: UInt64 { allSent &+ allReceived }
+  package var total: UInt64 { totalSent &+ totalReceived }
 
   package static func + (left: TCPTraffic, right: TCPTraffic) -> TCPTraffic {
     var sum = left

@@ -31,7 +31,7 @@ package struct TrafficLedger: Equatable, Sendable {
     package var traffic: TCPTraffic { fleetEngine + tokenProvider }
 
     /// Bytes to and from Fleet Engine per accepted update, including headers and handshakes; nil without updates.
-    package var perUpdate: UInt64? { updates > 0 ? fleetEngine.all / updates : nil }
+    package var perUpdate: UInt64? { updates > 0 ? fleetEngine.total / updates : nil }
 
     fileprivate static func += (left: inout Counts, right: Counts) {
       left.fleetEngine += right.fleetEngine

@@ -6,7 +6,7 @@ enum ConfirmationRecord: Equatable, Sendable {
   /// Settings wait for their confirmation.
   case waiting(SettingsConfirmation.Waiting)
   /// The settings with these digests were reverted, and are not used until they change; `why` is a sentence.
-  case takenBack(all: String, credentials: String, why: String)
+  case reverted(all: String, credentials: String, why: String)
 
   private static let title = "fleet-locationd confirmation 1"
   private static let maxSeconds: Int64 = 100 * 86_400
@@ -16,8 +16,8 @@ enum ConfirmationRecord: Equatable, Sendable {
       switch self {
       case .waiting(let waiting):
         "waiting \(waiting.all) \(waiting.limit.wholeSeconds) \(waiting.used.wholeSeconds) "
-          + "\(waiting.had.fix ? 1 : 0) \(waiting.had.token ? 1 : 0)"
-      case .takenBack(let all, let credentials, let why):
+          + "\(waiting.previousAvailability.fix ? 1 : 0) \(waiting.previousAvailability.token ? 1 : 0)"
+      case .reverted(let all, let credentials, let why):
         "taken-back \(all) \(credentials)\n\(why.split(whereSeparator: \.isNewline).joined(separator: " "))"
       }
     return "\(ConfirmationRecord.title)\n\(lines)\nend\n"
@@ -37,16 +37,16 @@ enum ConfirmationRecord: Equatable, Sendable {
       self = .waiting(
         SettingsConfirmation.Waiting(
           all: String(words[1]), limit: .seconds(numbers[0]), used: .seconds(numbers[1]),
-          had: SettingsConfirmation.Availability(fix: numbers[2] == 1, token: numbers[3] == 1)))
+          previousAvailability: SettingsConfirmation.Availability(fix: numbers[2] == 1, token: numbers[3] == 1)))
     case ("taken-back", 3, 5):
-      self = .takenBack(all: String(words[1]), credentials: String(words[2]), why: String(lines[2]))
+      self = .reverted(all: String(words[1]), credentials: String(words[2]), why: String(lines[2]))
     default: return nil
     }
   }
 
   /// Why these settings were reverted; nil if they were not.
   func rejection(of parts: SettingsParts) -> String? {
-    guard case .takenBack(parts.all, parts.credentials, let why) = self else { return nil }
+    guard case .reverted(parts.all, parts.credentials, let why) = self else { return nil }
     return why
   }
 }

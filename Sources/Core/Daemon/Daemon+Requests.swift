@@ -15,7 +15,7 @@ extension Daemon {
     /// Like `reload`, but the new settings are reverted unless an update with them is accepted within this time.
     case confirmedReload(within: Duration)
     /// What the driver chooses.
-    case drive(DriverCommand)
+    case driverCommand(DriverCommand)
     /// Send the newest position as soon as the limits allow.
     case sendNow
     /// The state now, and from then on what happens (`monitor`), until `unmonitored`.

@@ -74,7 +74,7 @@ package struct Daemon: Sendable {
     /// The operation of `store` has ended.
     case storeEnded(StoreAgent.Outcome)
     /// What the driver chose before a restart. Passed before the first fix.
-    indirect case driverFound(DriverRecords)
+    indirect case driverRecordsFound(DriverRecords)
     /// Read the settings again (SIGHUP).
     case reload
     /// `storePause` was performed; why it failed, nil on success.
@@ -100,7 +100,7 @@ package struct Daemon: Sendable {
     case deadline
 
     /// Whether it is possible that the input affects only a source's session.
-    var isOfSource: Bool {
+    var mayAffectOnlySource: Bool {
       switch self {
       case .line, .deadline: true
       default: false
@@ -212,7 +212,7 @@ package struct Daemon: Sendable {
 
   /// - Parameters:
   ///   - seed: for all jitter.
-  ///   - waits: whether to wait for a missing file or credential. On a terminal it is reported instead.
+  ///   - waitsForSettings: whether to wait for a missing file or credential. On a terminal it is reported instead.
   ///   - version: the daemon's release.
   ///   - buildDate: an earlier time means that the clock is not set.
   ///   - pause: the pause of an earlier run; nil if there is none.
@@ -220,7 +220,7 @@ package struct Daemon: Sendable {
   ///   - confirmation: the last `storeConfirmation` of a previous run; nil if there is none.
   ///   - now: the time of the start.
   package init(
-    seed: UInt64, waits: Bool, version: String = "", buildDate: Timestamp, pause: PauseRecord? = nil,
+    seed: UInt64, waitsForSettings: Bool, version: String = "", buildDate: Timestamp, pause: PauseRecord? = nil,
     traffic: String? = nil, confirmation: String? = nil, at now: BootInstant
   ) {
     self.seed = seed
@@ -229,7 +229,8 @@ package struct Daemon: Sendable {
     launchedAt = now
     self.confirmation = confirmation.flatMap { ConfirmationRecord($0) }
     startup = Startup(
-      waits: waits, version: version, buildDate: buildDate, pause: pause, confirmation: self.confirmation, at: now)
+      waitsForSettings: waitsForSettings, version: version, buildDate: buildDate, pause: pause,
+      confirmation: self.confirmation, at: now)
   }
 
   /// Handles an input, and returns the effects in order. Before there are settings, inputs that need them are ignored.

@@ -42,7 +42,7 @@ extension Run {
     let requests = publication.requests
     publication.requests = []
     if isLast || now.boot >= publication.ledger.nextReading || requests.contains(where: { $0.request == .status }) {
-      account(measurement, isLast: isLast, at: now, &effects)
+      recordTraffic(measurement, isLast: isLast, at: now, &effects)
     }
     if let path = publication.metricsFile,
       publication.areMetricsDue(at: now.boot, isOnline: isOnline, isLast: isLast)
@@ -52,7 +52,7 @@ extension Run {
     }
     for (id, request) in requests {
       switch request {
-      case .reload, .confirmedReload, .drive, .sendNow, .monitor, .monitorPositions: break
+      case .reload, .confirmedReload, .driverCommand, .sendNow, .monitor, .monitorPositions: break
       case .status: effects.append(.respond(id: id, .status(report(measurement, at: now))))
       case .metrics: effects.append(.respond(id: id, .metrics(metrics(measurement, at: now))))
       }
@@ -65,7 +65,7 @@ extension Run {
   }
 
   /// Adds the data volume to the day and the month.
-  private mutating func account(
+  private mutating func recordTraffic(
     _ measurement: Measurement, isLast: Bool, at now: Moment, _ effects: inout [Effect]
   ) {
     let counts = TrafficLedger.Counts(
@@ -98,7 +98,7 @@ extension Run {
     MetricsText.exposition(
       of: MetricReading(
         vehicle.snapshot(at: now), traffic: [measurement.fleetEngine, measurement.tokenProvider],
-        trafficOfMonth: publication.ledger.today?.month.traffic.all, lines: lineReadings,
+        trafficOfMonth: publication.ledger.today?.month.traffic.total, lines: lineReadings,
         storeBytes: measurement.storeBytes, version: publication.version, settings: settingsStatus(at: now),
         isLast: vehicle.lifecycle.isFinished))
   }

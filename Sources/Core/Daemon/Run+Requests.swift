@@ -17,7 +17,7 @@ extension Run {
     case .status, .metrics: publication.requests.append((id, request))
     case .reload: reload(for: id, &effects)
     case .confirmedReload(let limit): reload(for: id, confirmingWithin: limit, &effects)
-    case .drive(let command):
+    case .driverCommand(let command):
       guard vehicle.lifecycle.isRunning else {
         return effects.append(.respond(id: id, Run.stopping))
       }
@@ -70,8 +70,8 @@ extension Run {
       return driver.request
     }
 
-    mutating func storesPause() { pauses.append(request(isDuty: false)) }
-    mutating func storesDuty() { duties.append(request(isDuty: true)) }
+    mutating func beginStoringPause() { pauses.append(request(isDuty: false)) }
+    mutating func beginStoringDuty() { duties.append(request(isDuty: true)) }
   }
 
   mutating func pauseStored(_ trouble: String?, _ effects: inout [Effect]) {

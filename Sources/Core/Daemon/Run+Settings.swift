@@ -22,7 +22,7 @@ extension Run {
     if let mistake = first.configuration.settings.mistake { effects.append(.event(.settingsKept(mistake))) }
     if let why = first.configuration.settings.takenBack { effects.append(.event(.settingsTakenBack(why))) }
     let activation = settings.activated(
-      first.configuration, limit: first.limit, had: SettingsConfirmation.Availability(), at: nil)
+      first.configuration, limit: first.limit, previousAvailability: SettingsConfirmation.Availability(), at: nil)
     report(activation, &effects)
     effects += first.configuration.warnings.map { .event(.settingsWarning($0)) }
     // With the kept settings the daemon runs, but the settings of the files are not in force.
@@ -48,13 +48,13 @@ extension Run {
   }
 
   mutating func settingsRead(_ outcome: SettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
-    guard let (requests, limit) = settings.wasRead() else { return effects.append(.readSettings) }
+    guard let (requests, limit) = settings.finishReading() else { return effects.append(.readSettings) }
     var refusal = outcome.refusal
     if case .valid(let configuration, let holder) = outcome {
       if let why = settings.rejection(of: configuration) {
         refusal = "these settings were reverted, and are not tried again until they change: \(why)"
       } else {
-        settings.follow(
+        settings.setNext(
           SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: requests, limit: limit))
         let vehicle = configuration.vehicle.delivery.endpoint.vehicle
         feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
@@ -71,8 +71,10 @@ extension Run {
   mutating func useSettings(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     guard settings.hasNext, store.isSettled, let new = settings.takeNext() else { return }
     let before = vehicle.readiness(at: now.boot)
-    let had = SettingsConfirmation.Availability(fix: before.fixAt != nil, token: before.hasToken || isOnline)
-    let activation = settings.activated(new.configuration, limit: new.limit, had: had, at: now.boot)
+    let previousAvailability = SettingsConfirmation.Availability(
+      fix: before.fixAt != nil, token: before.hasToken || isOnline)
+    let activation = settings.activated(
+      new.configuration, limit: new.limit, previousAvailability: previousAvailability, at: now.boot)
     sources.isVehicleInUse = new.holder != nil
     publication.configure(new.configuration, at: now.boot)
     effects.append(.useSettings)
@@ -159,7 +161,7 @@ extension Run {
   /// The last settings that worked were read, and are to replace those in force.
   mutating func keptSettingsRead(_ outcome: KeptSettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
     guard let why = settings.revertReason else { return }
-    guard settings.wasRead() != nil else {
+    guard settings.finishReading() != nil else {
       settings.postponeRevert()
       return effects.append(.readSettings)
     }

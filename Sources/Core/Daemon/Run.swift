@@ -81,7 +81,7 @@ package struct Run: Sendable {
     case .storeEnded(let outcome): feedStore(.ended(outcome), at: now.boot, &effects)
     case .sources(let list): use(list, at: now, observer, &effects)
     case .line(let id, let input): perform(sources.handle(input, of: id, at: now), of: id, at: now, observer, &effects)
-    case .driverFound(let records): restore(records, at: now, observer, &effects)
+    case .driverRecordsFound(let records): restore(records, at: now, observer, &effects)
     case .reload: reload(for: nil, &effects)
     case .settingsRead(let outcome): settingsRead(outcome, at: now, &effects)
     case .keptSettingsRead(let outcome): keptSettingsRead(outcome, at: now, &effects)
@@ -100,7 +100,7 @@ package struct Run: Sendable {
       if let time = vehicleDeadline, now.boot >= time { pass(.deadline, at: now, observer, &effects) }
     }
     settle(at: now, observer, &effects)
-    if wasVehicleCalled || !input.isOfSource { publish(after: input, at: now, &effects) }
+    if wasVehicleCalled || !input.mayAffectOnlySource { publish(after: input, at: now, &effects) }
     reportSettled(to: observer)
     return effects
   }
@@ -179,10 +179,10 @@ package struct Run: Sendable {
     case .readyForNextFix(let id): sources.readyForNextFix(id, at: now)
     case .stopping(let time): effects.append(.stopping(within: time))
     case .storePause(let record):
-      choices.storesPause()
+      choices.beginStoringPause()
       effects.append(.storePause(record))
     case .storeDuty(let record):
-      choices.storesDuty()
+      choices.beginStoringDuty()
       effects.append(.storeDuty(record))
     }
   }

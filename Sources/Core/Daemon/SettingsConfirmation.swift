@@ -38,7 +38,7 @@ struct SettingsConfirmation: Sendable {
     var limit: Duration
     /// The part of `limit` that has passed.
     var used: Duration
-    var had: Availability
+    var previousAvailability: Availability
   }
 
   /// Elapsed time is stored in advance, in steps of this length: a restart may cost one step, and a box that keeps
@@ -50,7 +50,7 @@ struct SettingsConfirmation: Sendable {
   /// The digests of the settings to revert to.
   let previous: SettingsParts
   let limit: Duration
-  private let had: Availability
+  private let previousAvailability: Availability
   /// When these settings came into force.
   private let since: BootInstant
   /// The part of `limit` that had passed at `runningSince`, and the part that is stored on disk.
@@ -70,9 +70,11 @@ struct SettingsConfirmation: Sendable {
   ///   - since: when they came into force; `boot`: at the start of the daemon.
   init(
     of parts: SettingsParts, previous: SettingsParts, within limit: Duration, used: Duration = .zero,
-    had: Availability, since: BootInstant
+    previousAvailability: Availability, since: BootInstant
   ) {
-    (self.parts, self.previous, self.limit, self.had, self.since) = (parts, previous, limit, had, since)
+    (self.parts, self.previous, self.limit, self.previousAvailability, self.since) = (
+      parts, previous, limit, previousAvailability, since
+    )
     self.used = min(used, limit)
     (fixAt, tokenAt) = (nil, nil)
   }
@@ -121,7 +123,8 @@ struct SettingsConfirmation: Sendable {
     if runningSince != nil ? stored.map({ used >= $0 && $0 < limit }) ?? true : stored == nil {
       let next = min(limit, .seconds(used.wholeSeconds) + (runningSince == nil ? .zero : SettingsConfirmation.step))
       stored = next
-      steps.append(.store(.waiting(Waiting(all: parts.all, limit: limit, used: next, had: had))))
+      steps.append(
+        .store(.waiting(Waiting(all: parts.all, limit: limit, used: next, previousAvailability: previousAvailability))))
     }
     if hasRequiredInputs, !isUpdateRequested {
       isUpdateRequested = true
@@ -140,10 +143,10 @@ struct SettingsConfirmation: Sendable {
     if state.isPaused { return .paused }
     if !state.hasNetwork { return .noNetwork }
     if changesSource ? fixAt == nil || state.fixAt == nil : state.fixAt == nil {
-      return changesSource && had.fix ? nil : .noFix
+      return changesSource && previousAvailability.fix ? nil : .noFix
     }
     if changesToken ? tokenAt == nil || !state.hasToken : !state.hasToken {
-      return changesToken && had.token ? nil : .noToken
+      return changesToken && previousAvailability.token ? nil : .noToken
     }
     return nil
   }

@@ -65,7 +65,7 @@ struct SettingsLifecycle: Sendable {
   /// `settingsRead` follows.
   private var isReading = false
   /// The files may have changed since they were read.
-  private var isReadAgain = false
+  private var isRereadPending = false
   /// Requests that the next outcome answers.
   private var requests: [UInt64] = []
   /// When the settings in force came into force, with their text, while no accepted update has verified them; nil: they
@@ -103,7 +103,7 @@ struct SettingsLifecycle: Sendable {
   mutating func read(for request: UInt64?, confirmingWithin limit: Duration? = nil) -> Bool {
     if let request { requests.append(request) }
     self.limit = limit ?? self.limit
-    defer { (isReadAgain, isReading) = (isReading, true) }
+    defer { (isRereadPending, isReading) = (isReading, true) }
     return !isReading
   }
 
@@ -111,9 +111,9 @@ struct SettingsLifecycle: Sendable {
   ///
   /// - Returns: the requests that this answers, and the time for the confirmation that they ask for; nil: the files are
   ///   to be read again, because they may have changed.
-  mutating func wasRead() -> (requests: [UInt64], limit: Duration?)? {
-    guard !isReadAgain else {
-      isReadAgain = false
+  mutating func finishReading() -> (requests: [UInt64], limit: Duration?)? {
+    guard !isRereadPending else {
+      isRereadPending = false
       return nil
     }
     isReading = false
@@ -122,7 +122,7 @@ struct SettingsLifecycle: Sendable {
   }
 
   /// These settings come into force next, in place of any that are not in force yet.
-  mutating func follow(_ prepared: Prepared) {
+  mutating func setNext(_ prepared: Prepared) {
     var prepared = prepared
     prepared.requests = (next?.requests ?? []) + prepared.requests
     prepared.limit = prepared.limit ?? next?.limit
@@ -172,10 +172,10 @@ struct SettingsLifecycle: Sendable {
   ///
   /// - Parameters:
   ///   - limit: the time that a request asks for.
-  ///   - had: what the vehicle has with the previous settings.
+  ///   - previousAvailability: what the vehicle has with the previous settings.
   ///   - now: nil at the start.
   mutating func activated(
-    _ configuration: Daemon.Configuration, limit: Duration?, had: SettingsConfirmation.Availability,
+    _ configuration: Daemon.Configuration, limit: Duration?, previousAvailability: SettingsConfirmation.Availability,
     at now: BootInstant?
   ) -> Activation {
     activated(text: configuration.settingsText, at: now ?? .boot)
@@ -194,7 +194,7 @@ struct SettingsLifecycle: Sendable {
         let before = now == nil && waiting?.all == configuration.parts.all ? waiting : nil
         confirmation = SettingsConfirmation(
           of: configuration.parts, previous: previous, within: before?.limit ?? limit, used: before?.used ?? .zero,
-          had: before?.had ?? had, since: now ?? .boot)
+          previousAvailability: before?.previousAvailability ?? previousAvailability, since: now ?? .boot)
         return Activation(isConfirmationNew: true)
       }
       remark =
@@ -248,9 +248,9 @@ struct SettingsLifecycle: Sendable {
   /// - Returns: the record to store before that.
   mutating func reverted(_ prepared: Prepared, because why: String) -> ConfirmationRecord? {
     guard let parts = confirmation?.parts else { return nil }
-    let new = ConfirmationRecord.takenBack(all: parts.all, credentials: parts.credentials, why: why)
+    let new = ConfirmationRecord.reverted(all: parts.all, credentials: parts.credentials, why: why)
     (record, revertReason) = (new, nil)
-    follow(prepared)
+    setNext(prepared)
     return new
   }
 }

@@ -21,7 +21,7 @@ struct Startup: Sendable {
     case over
   }
 
-  private let waits: Bool
+  private let waitsForSettings: Bool
   private let version: String
   private let buildDate: Timestamp
   private let startedAt: BootInstant
@@ -57,10 +57,11 @@ struct Startup: Sendable {
 
   /// The parameters are those of `Daemon`.
   init(
-    waits: Bool, version: String, buildDate: Timestamp, pause: PauseRecord?, confirmation: ConfirmationRecord?,
+    waitsForSettings: Bool, version: String, buildDate: Timestamp, pause: PauseRecord?,
+    confirmation: ConfirmationRecord?,
     at now: BootInstant
   ) {
-    self.waits = waits
+    self.waitsForSettings = waitsForSettings
     self.confirmation = confirmation
     self.version = version
     self.buildDate = buildDate
@@ -111,7 +112,8 @@ struct Startup: Sendable {
       effects.append(.event(.stopping(.directoryDeleted(path))))
       end(.restarting, &effects)
     // The other inputs need settings.
-    case .vehicle, .start, .storeEnded, .driverFound, .dutyStored, .positionsUnmonitored, .watchdog, .sources, .line:
+    case .vehicle, .start, .storeEnded, .driverRecordsFound, .dutyStored, .positionsUnmonitored, .watchdog, .sources,
+      .line:
       break
     }
     return nil
@@ -161,7 +163,7 @@ struct Startup: Sendable {
   private mutating func wait(
     for what: String, _ known: KnownSettings, at now: Moment, _ effects: inout [Daemon.Effect]
   ) {
-    guard waits else { return fail(what, &effects) }
+    guard waitsForSettings else { return fail(what, &effects) }
     self.known = known
     let missing = MissingSettings(what)
     var end = now.boot + Startup.limit
@@ -200,12 +202,12 @@ struct Startup: Sendable {
       if case .confirmedReload(let time) = request { limit = time }
       reloads.append(id)
       reload(&effects)
-    case .drive(.pause):
+    case .driverCommand(.pause):
       // A pause that has already begun is unchanged.
       guard pause == nil else { return effects.append(.respond(id: id, .done(remark: nil))) }
       store(PauseRecord(since: now.wall < buildDate ? nil : now.wall), for: id, &effects)
-    case .drive(.resume): store(nil, for: id, &effects)
-    case .drive(.offline), .drive(.online), .sendNow, .monitorPositions:
+    case .driverCommand(.resume): store(nil, for: id, &effects)
+    case .driverCommand(.offline), .driverCommand(.online), .sendNow, .monitorPositions:
       effects.append(.respond(id: id, .refused(.settingsMissing, missing.sentence)))
     case .metrics: effects.append(.respond(id: id, .metrics(metrics)))
     case .monitor:

@@ -40,7 +40,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// State of the current vehicle.
-  private struct KnownVehicle {
+  private struct CurrentVehicle {
     /// Why the last attempt failed.
     var failure: UpdateFailure?
     /// When the first failure after an accepted update occurred; nil if there was none.
@@ -93,7 +93,7 @@ package struct DeliveryAgent: Sendable {
   /// live one.
   package private(set) var withoutFixSince = BootInstant.boot
   private var state = State.idle
-  private var vehicle = KnownVehicle()
+  private var vehicle = CurrentVehicle()
   private var backfill: Backfill
   private var formNegotiation: UpdateFormNegotiation
   private var lastID: UInt64 = 0
@@ -671,7 +671,7 @@ package struct DeliveryAgent: Sendable {
     guard isOtherVehicle else { return [] }
     backlog.forget()
     let effects = abandon()
-    vehicle = KnownVehicle()
+    vehicle = CurrentVehicle()
     return effects
   }
 }

@@ -60,7 +60,7 @@ extension Sentence: ExpressibleByStringInterpolation {
 
     /// External text that every local user may read: the token provider's host name, or Google's reason for a
     /// rejection, whose author knows no secret of this box except the token, which is masked.
-    package mutating func appendInterpolation(forEveryone external: ExternalText) {
+    package mutating func appendInterpolation(worldReadable external: ExternalText) {
       sentence += Sentence(own: external.description)
     }
 

@@ -72,7 +72,7 @@ package struct LineStatistics: Equatable, Sendable {
   /// The counters since the source was created.
   package private(set) var counters = NMEADecoder.Counters()
   /// The counters of previous decoders.
-  private var before = NMEADecoder.Counters()
+  private var previousCounters = NMEADecoder.Counters()
   /// The start of the previous window.
   private var older = Checkpoint()
   /// The start of the current window.
@@ -89,7 +89,7 @@ package struct LineStatistics: Equatable, Sendable {
 
   /// Updates the counters of the current decoder.
   package mutating func observe(_ decoder: NMEADecoder.Counters) {
-    counters = before + decoder
+    counters = previousCounters + decoder
     let now = Checkpoint(lines: counters.lines, wrong: counters.wrongChecksum)
     if now.lines &- newer.lines >= LineStatistics.window { (older, newer) = (newer, now) }
   }
@@ -108,7 +108,7 @@ package struct LineStatistics: Equatable, Sendable {
   }
 
   /// The next counters are those of a new decoder.
-  package mutating func decoderReplaced() { before = counters }
+  package mutating func decoderReplaced() { previousCounters = counters }
 
   /// The share of the last 500 to 1,000 lines with a wrong checksum, 0 to 1; nil for fewer than 50 lines.
   package var wrongShare: Double? {

@@ -69,7 +69,7 @@ package enum SourceInput: Equatable, Sendable {
   /// empty it.
   case needed(Bool)
   /// The connection of the sender with this ID was closed.
-  case left(Int)
+  case senderDisconnected(Int)
   /// The recording is at its end.
   case endOfInput
   /// ModemManager has answered, or signals a change.

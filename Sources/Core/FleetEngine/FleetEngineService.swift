@@ -33,7 +33,7 @@ package struct FleetEngineService: Sendable {
   package var hasState: Bool { offline != nil }
 
   /// The method with which the backend creates a vehicle, as in `CreateDeliveryVehicle`: AIP-133.
-  var creation: String { "Create\(collection.prefix(1).uppercased())\(collection.dropFirst().dropLast())" }
+  var creationMethod: String { "Create\(collection.prefix(1).uppercased())\(collection.dropFirst().dropLast())" }
 
   /// All services for vehicles.
   package static let all = [deliveries, trips]

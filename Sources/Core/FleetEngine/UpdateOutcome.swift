@@ -86,7 +86,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     let code: Sentence? = status.map { known.contains($0) ? Sentence(own: $0) : "\(ExternalText($0, limit: 64))" }
     let message: Sentence =
       switch (code, text) {
-      case (let code?, let text?) where isForEveryone: "\(code): \(forEveryone: text)"
+      case (let code?, let text?) where isForEveryone: "\(code): \(worldReadable: text)"
       case (let code?, let text?): "\(code): \(text)"
       case (let code?, nil): code
       case (nil, let text?): "HTTP \(response.status): \(text)"

@@ -91,7 +91,7 @@ struct HPACKDecoder: Sendable {
   }
 
   private static func isAllowed(_ text: String, _ name: [UInt8], _ value: [UInt8]) -> Bool {
-    isName(name) && isValue(value) && !HTTP2RequestHead.ofConnection.contains(text)
+    isName(name) && isValue(value) && !HTTP2RequestHead.connectionHeaders.contains(text)
   }
 
   /// RFC 9113, section 8.2.1: no control characters, blanks, upper case letters or non-ASCII bytes; a colon only at the

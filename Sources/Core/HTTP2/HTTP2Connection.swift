@@ -352,7 +352,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   ///
   /// - Throws: `flood` if there are too many.
   mutating func countFrameWithoutProgress(at now: BootInstant) throws(HTTP2Failure) {
-    guard flood.allows(at: now) else { throw .violation(.flood) }
+    guard flood.admit(at: now) else { throw .violation(.flood) }
   }
 
   /// The server's SETTINGS were received.

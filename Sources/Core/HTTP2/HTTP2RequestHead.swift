@@ -32,14 +32,14 @@ struct HTTP2RequestHead: Equatable {
         throw .unsendable("the value of header \(header.name) contains a line break or a control character")
       }
       // Connection-specific fields are an error in HTTP/2 (RFC 9113, section 8.2.2), and the host has its own field.
-      if HTTP2RequestHead.ofConnection.contains(name) || name == "host" { continue }
+      if HTTP2RequestHead.connectionHeaders.contains(name) || name == "host" { continue }
       fields.append(field)
     }
     return fields
   }
 
   /// Connection-specific fields, which HTTP/2 forbids (RFC 9113, section 8.2.2).
-  static let ofConnection: Set<String> = [
+  static let connectionHeaders: Set<String> = [
     "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade",
   ]
 

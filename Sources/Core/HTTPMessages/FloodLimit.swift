@@ -17,7 +17,7 @@ package struct FloodLimit: Equatable, Sendable {
   /// Counts a message at `now`.
   ///
   /// - Returns: false if there were too many.
-  package mutating func allows(at now: BootInstant) -> Bool {
+  package mutating func admit(at now: BootInstant) -> Bool {
     usedUntil = max(usedUntil, now) + .seconds(1)
     return usedUntil - now <= .seconds(FloodLimit.burst)
   }

@@ -93,7 +93,7 @@ struct NMEAAssembler {
   mutating func add(
     _ sentence: NMEASentence, address: UInt64, at now: BootInstant, into emit: (Fix) -> Void
   ) -> Bool {
-    if let lastSentence, now - lastSentence >= epochTimeout { silence(into: emit) }
+    if let lastSentence, now - lastSentence >= epochTimeout { closeAfterSilence(into: emit) }
     lastSentence = now
     switch sentence {
     case .unknown, .unusable, .sky: return true
@@ -149,7 +149,7 @@ struct NMEAAssembler {
 
   /// Ends the open epoch if the line was silent long enough.
   mutating func expire(at now: BootInstant, into emit: (Fix) -> Void) {
-    if let deadline, now >= deadline { silence(into: emit) }
+    if let deadline, now >= deadline { closeAfterSilence(into: emit) }
   }
 
   /// Ends the open epoch.
@@ -164,7 +164,7 @@ struct NMEAAssembler {
     if !cadence.isTrusted { close { _ in } }
   }
 
-  private mutating func silence(into emit: (Fix) -> Void) {
+  private mutating func closeAfterSilence(into emit: (Fix) -> Void) {
     // The sentence was the last of its burst, not the first of the next.
     if let inferredStart, epoch.time == nil { order.contradict(inferredStart) }
     inferredStart = nil
@@ -229,7 +229,7 @@ struct NMEAAssembler {
       let mode = mode(at: epoch.time)
       let time = epoch.time.map { calendar.time(ofDay: $0, at: arrival) }
       let altitude = altitude(at: epoch.time)
-      if !isAbandoned, let fix = epoch.fix(time: time, modeOtherwise: mode, altitudeOtherwise: altitude) { emit(fix) }
+      if !isAbandoned, let fix = epoch.fix(time: time, fallbackMode: mode, fallbackAltitude: altitude) { emit(fix) }
     }
     closedTime = epoch.time
     (closedBySilence, isAbandoned) = (false, false)

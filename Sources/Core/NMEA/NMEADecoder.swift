@@ -56,14 +56,14 @@ package struct NMEADecoder {
   package var satellitesInView: Int? { inView.isEmpty ? nil : inView.reduce(0) { $0 + $1.count } }
 
   /// - Parameters:
-  ///   - isDatagrams: whether the sentences come in datagrams. Datagrams may be reordered: a sentence whose time is up
-  ///     to two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins a
-  ///     line.
+  ///   - receivesDatagrams: whether the sentences come in datagrams. Datagrams may be reordered: a sentence whose time
+  ///     is up to two seconds before that of an earlier one is late, and does not begin an epoch. The first byte begins
+  ///     a line.
   ///   - hasMarkedEnds: whether `finish` follows each epoch: then no epoch ends earlier just because it has all the
   ///     sentences of the previous epochs.
-  package init(isDatagrams: Bool = false, hasMarkedEnds: Bool = false) {
-    assembler = NMEAAssembler(isReordered: isDatagrams, hasMarkedEnds: hasMarkedEnds)
-    isLineStart = isDatagrams
+  package init(receivesDatagrams: Bool = false, hasMarkedEnds: Bool = false) {
+    assembler = NMEAAssembler(isReordered: receivesDatagrams, hasMarkedEnds: hasMarkedEnds)
+    isLineStart = receivesDatagrams
     scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
   }
 

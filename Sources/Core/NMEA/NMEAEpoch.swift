@@ -104,7 +104,7 @@ struct NMEAEpoch {
   ///   - mode: the mode if the epoch has none.
   ///   - altitude: the altitude, and its geoid separation, if the epoch has none and is three-dimensional.
   func fix(
-    time: Fix.Time?, modeOtherwise mode: Fix.Mode, altitudeOtherwise known: (altitude: Double, separation: Double?)?
+    time: Fix.Time?, fallbackMode mode: Fix.Mode, fallbackAltitude known: (altitude: Double, separation: Double?)?
   ) -> Fix? {
     guard hasPosition, let position else { return nil }
     var fix = Fix(coordinate: position.coordinate, time: time, mode: self.mode ?? mode, quality: quality)

@@ -339,13 +339,13 @@ extension Event {
     let (traffic, updates) = (day.counts.traffic, day.counts.updates)
     let each = day.counts.perUpdate.map { ", \($0.bytes) each" } ?? ""
     return (
-      "Traffic of \(day.date.text): \(traffic.allSent.bytes) sent, \(traffic.allReceived.bytes) received, "
+      "Traffic of \(day.date.text): \(traffic.totalSent.bytes) sent, \(traffic.totalReceived.bytes) received, "
         + "\(traffic.retransmitted.bytes) retransmitted; \(updates) \(updates == 1 ? "update" : "updates")\(each); "
-        + "\(day.month.traffic.all.bytes) this month",
+        + "\(day.month.traffic.total.bytes) this month",
       [
-        ("FLEET_DATE", day.date.text), ("FLEET_BYTES_SENT", "\(traffic.allSent)"),
-        ("FLEET_BYTES_RECEIVED", "\(traffic.allReceived)"), ("FLEET_BYTES_RETRANSMITTED", "\(traffic.retransmitted)"),
-        ("FLEET_UPDATES", "\(updates)"), ("FLEET_BYTES_MONTH", "\(day.month.traffic.all)"),
+        ("FLEET_DATE", day.date.text), ("FLEET_BYTES_SENT", "\(traffic.totalSent)"),
+        ("FLEET_BYTES_RECEIVED", "\(traffic.totalReceived)"), ("FLEET_BYTES_RETRANSMITTED", "\(traffic.retransmitted)"),
+        ("FLEET_UPDATES", "\(updates)"), ("FLEET_BYTES_MONTH", "\(day.month.traffic.total)"),
       ]
     )
   }

@@ -115,7 +115,7 @@ extension TimeEstimator.Reference {
   }
 }
 
-extension TimeEstimator.Error {
+extension TimeEstimator.ClockError {
   /// As in `56 s behind, according to Fleet Engine`.
   var phrase: String {
     let size = offset < .zero ? Duration.zero - offset : offset

@@ -74,8 +74,8 @@ extension StatusReport.Traffic.Period {
   fileprivate init(_ counts: TrafficLedger.Counts, _ date: String) {
     let traffic = counts.traffic
     self.init(
-      date: date, sent: traffic.allSent, received: traffic.allReceived, retransmitted: traffic.retransmitted,
-      headers: traffic.sentHeaders &+ traffic.receivedHeaders, tokenProvider: counts.tokenProvider.all,
+      date: date, sent: traffic.totalSent, received: traffic.totalReceived, retransmitted: traffic.retransmitted,
+      headers: traffic.sentHeaders &+ traffic.receivedHeaders, tokenProvider: counts.tokenProvider.total,
       updates: counts.updates, perUpdate: counts.perUpdate)
   }
 }

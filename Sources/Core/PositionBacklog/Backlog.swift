@@ -75,7 +75,7 @@ package struct Backlog: Equatable, Sendable {
   private var startsNewSegment = false
   /// The timestamp of the last delivered position that was later than all positions queued at that moment: positions
   /// that are queued afterwards, but are earlier, are not thinned across it either.
-  private var deliveredAfterAll: Timestamp?
+  private var lastDeliveredAfterQueue: Timestamp?
 
   /// The maximum of `max_locations`: more records than this are never held in memory.
   package static let maximumRecords = 100_000
@@ -177,7 +177,7 @@ package struct Backlog: Equatable, Sendable {
     storage.insert(record, at: slot)
     if slot + 1 == storage.count {
       if startsNewSegment { storage[slot].interpolationError = .infinity }
-      startsNewSegment = deliveredAfterAll.map { record.id < $0 } ?? false
+      startsNewSegment = lastDeliveredAfterQueue.map { record.id < $0 } ?? false
     }
     return slot
   }
@@ -244,7 +244,7 @@ package struct Backlog: Equatable, Sendable {
     var slot = lowerBound(of: delivered)
     if slot < storage.count, storage[slot].id == delivered { slot += 1 }
     guard slot < storage.count else {
-      deliveredAfterAll = delivered
+      lastDeliveredAfterQueue = delivered
       breakSegment()
       return []
     }
@@ -311,7 +311,7 @@ package struct Backlog: Equatable, Sendable {
   /// The timestamp of a delivered position after `newest` was wrong, or may have been: the position no longer ends a
   /// segment.
   package mutating func forgetDelivered(after newest: Timestamp) {
-    if let delivered = deliveredAfterAll, delivered > newest { deliveredAfterAll = nil }
+    if let delivered = lastDeliveredAfterQueue, delivered > newest { lastDeliveredAfterQueue = nil }
   }
 
   /// Removes records from before `time`.
@@ -326,12 +326,12 @@ package struct Backlog: Equatable, Sendable {
     (storage, head) = ([], 0)
     thinningHoldOff = 0
     startsNewSegment = false
-    deliveredAfterAll = nil
+    lastDeliveredAfterQueue = nil
   }
 
   package static func == (left: Backlog, right: Backlog) -> Bool {
     left.storage[left.head...] == right.storage[right.head...] && left.thinnedWithin == right.thinnedWithin
       && left.thinningHoldOff == right.thinningHoldOff && left.startsNewSegment == right.startsNewSegment
-      && left.deliveredAfterAll == right.deliveredAfterAll
+      && left.lastDeliveredAfterQueue == right.lastDeliveredAfterQueue
   }
 }

@@ -32,7 +32,7 @@ struct TrackThinning {
   /// A longer gap is not interpolated: the vehicle was off, or had no fix. Heartbeats are at most a minute apart.
   static let maximumStep = Duration.seconds(120)
   /// Metres per degree: an upper bound for latitude, and for longitude at the equator.
-  private static let degree = 111_700.0
+  private static let metresPerDegree = 111_700.0
 
   private var interpolationError: [Double]
   private var error = 0.0
@@ -152,7 +152,9 @@ struct TrackThinning {
     let latitude = start.coordinate.latitude + northward * fraction - place.latitude
     let longitude =
       TrackThinning.turn(from: place.longitude, to: start.coordinate.longitude) + eastward * fraction
-    let (north, east) = (latitude * TrackThinning.degree, longitude * TrackThinning.degree * latitudeCosine)
+    let (north, east) = (
+      latitude * TrackThinning.metresPerDegree, longitude * TrackThinning.metresPerDegree * latitudeCosine
+    )
     return (north * north + east * east).squareRoot()
   }
 

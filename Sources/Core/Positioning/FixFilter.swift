@@ -406,7 +406,7 @@ package struct FixFilter: Sendable {
       return false
     }
     if candidate.time > settling.last.time, candidate.isReachable(from: settling.last, at: speedLimit),
-      !motionTrust.isTrusted || candidate.isConsistent(with: settling.last, leastSlack: FixReference.settlingSlack)
+      !motionTrust.isTrusted || candidate.isConsistent(with: settling.last, minimumSlack: FixReference.settlingSlack)
     {
       return true
     }

@@ -5,7 +5,7 @@ import Timekeeping
 struct FixReference: Sendable {
   /// Lower bound of the tolerated difference between two fixes in metres, whatever their accuracies: receivers are too
   /// optimistic in urban canyons.
-  static let usualSlack = 30.0
+  static let defaultSlack = 30.0
   /// The same for the first fixes after a gap, which often report a good accuracy while they converge from far away.
   static let settlingSlack = 20.0
   /// Maximum distance in metres from the predicted position of a fix that continues the previous ones.
@@ -23,9 +23,9 @@ struct FixReference: Sendable {
   /// The maximum time, in seconds, for which a heading predicts the position.
   private static let predictionHorizon = 5.0
   /// Minimum speed at which the heading is meaningful, in metres per second.
-  private static let headingSpeed = 3.0
+  private static let minimumHeadingSpeed = 3.0
   /// The time constant of the drift, in seconds.
-  private static let driftMemory = 10.0
+  private static let driftTimeConstant = 10.0
 
   let coordinate: Coordinate
   /// Metres, one sigma.
@@ -88,7 +88,7 @@ struct FixReference: Sendable {
   mutating func drift(from before: FixReference) {
     let seconds = driveTime(since: before.time)
     guard seconds > 0, seconds <= FixReference.predictionHorizon, let expected = expected(from: before) else { return }
-    drift = before.drift * (1 - seconds / FixReference.driftMemory) + (displacement(from: before) - expected)
+    drift = before.drift * (1 - seconds / FixReference.driftTimeConstant) + (displacement(from: before) - expected)
   }
 
   /// Seconds of the drive since the fix with this timestamp.
@@ -104,14 +104,15 @@ struct FixReference: Sendable {
   /// and are right even if the position is wrong. Without them, the motion computed from positions is used; true if
   /// that is unknown too.
   ///
-  /// - Parameter leastSlack: lower bound of the tolerance in metres, whatever the accuracies.
-  func isConsistent(with before: FixReference, leastSlack: Double = usualSlack) -> Bool {
-    guard let speed, let earlier = before.speed else { return isPredicted(by: before, leastSlack) }
+  /// - Parameter minimumSlack: lower bound of the tolerance in metres, whatever the accuracies.
+  func isConsistent(with before: FixReference, minimumSlack: Double = defaultSlack) -> Bool {
+    guard let speed, let earlier = before.speed else { return isPredicted(by: before, minimumSlack) }
     let seconds = max(driveTime(since: before.time), 0)
-    let slack = max(slack(to: before), leastSlack)
+    let slack = max(slack(to: before), minimumSlack)
     let reach = (max(speed, earlier) + FixReference.acceleration * seconds) * seconds
     guard before.coordinate.distance(to: coordinate) - slack <= reach else { return false }
-    guard let heading = before.heading, earlier >= FixReference.headingSpeed, seconds <= FixReference.predictionHorizon
+    guard let heading = before.heading, earlier >= FixReference.minimumHeadingSpeed,
+      seconds <= FixReference.predictionHorizon
     else {
       return true
     }
@@ -128,7 +129,7 @@ struct FixReference: Sendable {
     guard seconds > 0, seconds <= FixReference.predictionHorizon else { return false }
     if coordinate == before.coordinate, let speed, speed >= FreezeDetector.minimumSpeed { return false }
     guard speed != nil, before.speed != nil else {
-      return before.motion != nil && isPredicted(by: before, slack, claimed: false)
+      return before.motion != nil && isPredicted(by: before, slack, allowsForAccuracy: false)
     }
     return deviation(from: before).map { $0 <= slack + FixReference.manoeuvreAcceleration * seconds * seconds / 2 }
       ?? false
@@ -155,12 +156,13 @@ struct FixReference: Sendable {
   }
 
   /// Whether the motion of the previous fixes predicts this position, for a receiver that does not report a speed.
-  private func isPredicted(by before: FixReference, _ leastSlack: Double, claimed: Bool = true) -> Bool {
+  private func isPredicted(by before: FixReference, _ minimumSlack: Double, allowsForAccuracy: Bool = true) -> Bool {
     guard let motion = before.motion else { return true }
     let seconds = max(driveTime(since: before.time), 0)
     guard seconds <= FixReference.predictionHorizon else { return true }
     let predicted = before.coordinate.moved(by: motion.speed * seconds, heading: motion.heading)
-    return predicted.distance(to: coordinate) - (claimed ? max(slack(to: before), leastSlack) : leastSlack)
+    return predicted.distance(to: coordinate)
+      - (allowsForAccuracy ? max(slack(to: before), minimumSlack) : minimumSlack)
       <= FixReference.manoeuvreAcceleration * seconds * seconds / 2
   }
 
@@ -183,7 +185,7 @@ struct FixReference: Sendable {
   private var velocity: Displacement? {
     guard let speed else { return nil }
     if let heading { return Displacement(speed, heading: heading) }
-    return speed < FixReference.headingSpeed ? Displacement() : nil
+    return speed < FixReference.minimumHeadingSpeed ? Displacement() : nil
   }
 
   private func displacement(from before: FixReference) -> Displacement {

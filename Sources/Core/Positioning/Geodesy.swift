@@ -8,7 +8,7 @@ extension Coordinate {
   /// Error: 1 mm up to 10 km, 20 parts in a million up to 1,000 km, and 0.5 % for any distance (measured against
   /// Vincenty's formulae). Never negative, and symmetric.
   package func distance(to other: Coordinate) -> Double {
-    let (start, end) = (EarthPoint(self), EarthPoint(other))
+    let (start, end) = (ECEFPoint(self), ECEFPoint(other))
     let chord = (end - start).length
     guard chord > 0 else { return 0 }
     // The arc for the chord, on a sphere with the Earth's radius here.
@@ -21,7 +21,7 @@ extension Coordinate {
   /// or exactly antipodal.
   package func heading(to other: Coordinate) -> Double? {
     let frame = LocalFrame(self)
-    let step = EarthPoint(other) - frame.origin
+    let step = ECEFPoint(other) - frame.origin
     let (east, north) = (step.dot(frame.east), step.dot(frame.north))
     // A micrometre is below the precision of degrees in a Double.
     guard max(east.magnitude, north.magnitude) > 1e-6 else { return nil }
@@ -59,17 +59,17 @@ extension Coordinate {
   package func interpolated(to other: Coordinate, fraction: Double) -> Coordinate {
     guard fraction > 0 else { return self }
     guard fraction < 1 else { return other }
-    let (start, end) = (EarthPoint(self), EarthPoint(other))
+    let (start, end) = (ECEFPoint(self), ECEFPoint(other))
     return (start + (end - start) * fraction).coordinate ?? self
   }
 }
 
 /// The directions east, north and up at a point, and the curvature of the ellipsoid there.
 private struct LocalFrame {
-  let origin: EarthPoint
-  let east: EarthPoint
-  let north: EarthPoint
-  let up: EarthPoint
+  let origin: ECEFPoint
+  let east: ECEFPoint
+  let north: ECEFPoint
+  let up: ECEFPoint
   /// Radius of curvature northward, metres.
   let meridianRadius: Double
   /// Radius of curvature eastward, metres.
@@ -78,20 +78,20 @@ private struct LocalFrame {
   init(_ coordinate: Coordinate) {
     let latitude = Trigonometry.rotation(degrees: coordinate.latitude)
     let longitude = Trigonometry.rotation(degrees: coordinate.longitude)
-    origin = EarthPoint(coordinate)
-    east = EarthPoint(x: -longitude.sine, y: longitude.cosine, z: 0)
-    north = EarthPoint(
+    origin = ECEFPoint(coordinate)
+    east = ECEFPoint(x: -longitude.sine, y: longitude.cosine, z: 0)
+    north = ECEFPoint(
       x: -latitude.sine * longitude.cosine, y: -latitude.sine * longitude.sine, z: latitude.cosine)
-    up = EarthPoint(x: latitude.cosine * longitude.cosine, y: latitude.cosine * longitude.sine, z: latitude.sine)
-    let flattening = 1 - EarthPoint.eccentricitySquared * latitude.sine * latitude.sine
-    primeVerticalRadius = EarthPoint.equatorialRadius / flattening.squareRoot()
-    meridianRadius = primeVerticalRadius * (1 - EarthPoint.eccentricitySquared) / flattening
+    up = ECEFPoint(x: latitude.cosine * longitude.cosine, y: latitude.cosine * longitude.sine, z: latitude.sine)
+    let flattening = 1 - ECEFPoint.eccentricitySquared * latitude.sine * latitude.sine
+    primeVerticalRadius = ECEFPoint.equatorialRadius / flattening.squareRoot()
+    meridianRadius = primeVerticalRadius * (1 - ECEFPoint.eccentricitySquared) / flattening
   }
 }
 
 /// A point, or a displacement between two, in metres from the centre of the Earth: `x` toward longitude 0, `z` toward
 /// the north pole.
-private struct EarthPoint {
+private struct ECEFPoint {
   /// WGS84: the semi-major axis, and values derived from it and the flattening of 1/298.257223563.
   static let equatorialRadius = 6_378_137.0
   static let polarRadius = 6_356_752.314_245_179
@@ -112,21 +112,21 @@ private struct EarthPoint {
     let latitude = Trigonometry.rotation(degrees: coordinate.latitude)
     let longitude = Trigonometry.rotation(degrees: coordinate.longitude)
     let sine = latitude.sine
-    let radius = EarthPoint.equatorialRadius / (1 - EarthPoint.eccentricitySquared * sine * sine).squareRoot()
+    let radius = ECEFPoint.equatorialRadius / (1 - ECEFPoint.eccentricitySquared * sine * sine).squareRoot()
     x = radius * latitude.cosine * longitude.cosine
     y = radius * latitude.cosine * longitude.sine
-    z = radius * (1 - EarthPoint.eccentricitySquared) * sine
+    z = radius * (1 - ECEFPoint.eccentricitySquared) * sine
   }
 
   /// The point on the ellipsoid above or below this point (Bowring's formula); nil at the centre of the Earth.
   var coordinate: Coordinate? {
     let fromAxis = (x * x + y * y).squareRoot()
     guard fromAxis > 0 || z.magnitude > 0 else { return nil }
-    let guess = Trigonometry.arcTangent(z * EarthPoint.equatorialRadius, fromAxis * EarthPoint.polarRadius)
+    let guess = Trigonometry.arcTangent(z * ECEFPoint.equatorialRadius, fromAxis * ECEFPoint.polarRadius)
     let turn = Trigonometry.rotation(radians: guess)
     let latitude = Trigonometry.arcTangent(
-      z + EarthPoint.secondEccentricitySquared * EarthPoint.polarRadius * turn.sine * turn.sine * turn.sine,
-      fromAxis - EarthPoint.eccentricitySquared * EarthPoint.equatorialRadius * turn.cosine * turn.cosine
+      z + ECEFPoint.secondEccentricitySquared * ECEFPoint.polarRadius * turn.sine * turn.sine * turn.sine,
+      fromAxis - ECEFPoint.eccentricitySquared * ECEFPoint.equatorialRadius * turn.cosine * turn.cosine
         * turn.cosine)
     let longitude = Trigonometry.arcTangent(y, x)
     return Coordinate(
@@ -135,17 +135,17 @@ private struct EarthPoint {
 
   var length: Double { dot(self).squareRoot() }
 
-  func dot(_ other: EarthPoint) -> Double { x * other.x + y * other.y + z * other.z }
+  func dot(_ other: ECEFPoint) -> Double { x * other.x + y * other.y + z * other.z }
 
-  static func + (left: EarthPoint, right: EarthPoint) -> EarthPoint {
-    EarthPoint(x: left.x + right.x, y: left.y + right.y, z: left.z + right.z)
+  static func + (left: ECEFPoint, right: ECEFPoint) -> ECEFPoint {
+    ECEFPoint(x: left.x + right.x, y: left.y + right.y, z: left.z + right.z)
   }
 
-  static func - (left: EarthPoint, right: EarthPoint) -> EarthPoint {
-    EarthPoint(x: left.x - right.x, y: left.y - right.y, z: left.z - right.z)
+  static func - (left: ECEFPoint, right: ECEFPoint) -> ECEFPoint {
+    ECEFPoint(x: left.x - right.x, y: left.y - right.y, z: left.z - right.z)
   }
 
-  static func * (point: EarthPoint, factor: Double) -> EarthPoint {
-    EarthPoint(x: point.x * factor, y: point.y * factor, z: point.z * factor)
+  static func * (point: ECEFPoint, factor: Double) -> ECEFPoint {
+    ECEFPoint(x: point.x * factor, y: point.y * factor, z: point.z * factor)
   }
 }

@@ -9,18 +9,18 @@ struct MotionTrust: Sendable {
 
   /// Consecutive fixes that must be explained by the reported motion.
   private var probation = 32
-  private var missing = 0
+  private var remaining = 0
 
-  var isTrusted: Bool { missing == 0 }
+  var isTrusted: Bool { remaining == 0 }
 
   /// Two consecutive fixes were accepted. `isExplained`: whether the reported motion explains the movement between
   /// them.
   mutating func note(isExplained: Bool) {
     if isExplained {
-      missing = max(missing - 1, 0)
+      remaining = max(remaining - 1, 0)
     } else {
       if isTrusted { probation = min(probation * 2, MotionTrust.maximumProbation) }
-      missing = probation
+      remaining = probation
     }
   }
 }

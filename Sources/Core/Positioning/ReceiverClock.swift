@@ -11,7 +11,7 @@ package struct ReceiverClock: Sendable {
   /// The maximum latency of a receiver, which may also repeat buffered fixes; a larger lag is an error.
   static let maximumDelay = Duration.seconds(600)
   /// Time zones differ by multiples of this: some receivers are set to local time.
-  private static let timeZone: Int64 = 900
+  private static let timeZoneStep: Int64 = 900
   /// GPS time is ahead of UTC by this, until the receiver has received the leap seconds.
   private static let leapSeconds = Duration.seconds(18)
 
@@ -83,7 +83,7 @@ package struct ReceiverClock: Sendable {
     guard ahead > slack || most < .zero - maximumDelay else { return nil }
     if ahead - .seconds(1) <= leapSeconds, leapSeconds <= most + .seconds(1) { return leapSeconds }
     let seconds = most.wholeSeconds - (most < .zero ? 1 : 0)
-    let local = Duration.seconds(seconds - ((seconds % timeZone) + timeZone) % timeZone)
+    let local = Duration.seconds(seconds - ((seconds % timeZoneStep) + timeZoneStep) % timeZoneStep)
     // After slow responses the bounds are many seconds apart.
     if local >= ahead { return local }
     if let time = accepted.map({ $0.time + (now - $0.at) }), bounds.earliest(at: now) <= time,

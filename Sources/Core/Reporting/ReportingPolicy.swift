@@ -51,7 +51,7 @@ package struct ReportingPolicy: Sendable {
   package private(set) var newestAt = BootInstant.boot
   private var configuration: Configuration
   private var motion = MotionDetector()
-  /// The last course at `courseSpeed` or more; it is the heading of a slow or parked vehicle.
+  /// The last course at `minimumCourseSpeed` or more; it is the heading of a slow or parked vehicle.
   private var lastCourse: Double?
   private var arrivals = FixArrivals()
   private var track = TrackDeviation()
@@ -64,7 +64,7 @@ package struct ReportingPolicy: Sendable {
 
   /// Minimum speed at which the receiver's course is used as the vehicle's heading, in metres per second. At lower
   /// speeds the course is meaningless: it follows the drift of the position.
-  package static let courseSpeed = 2.0
+  package static let minimumCourseSpeed = 2.0
   /// A fix that arrives at most this early is sent right away instead of the next one.
   private static let earlyTolerance = Duration.milliseconds(500)
   /// Reports are only aligned with receivers that report at least about every two seconds.
@@ -116,7 +116,7 @@ package struct ReportingPolicy: Sendable {
       location.coordinate = place
       location.speed = location.speed.map { _ in 0 }
     }
-    if !isParked, let speed = motion.speed, speed >= ReportingPolicy.courseSpeed {
+    if !isParked, let speed = motion.speed, speed >= ReportingPolicy.minimumCourseSpeed {
       lastCourse = location.heading ?? lastCourse
     } else {
       location.heading = lastCourse

@@ -9,7 +9,7 @@ struct TrackDeviation: Sendable {
   /// ones.
   private static let capacity = 128
   /// Metres per degree of latitude, on the sphere of `Coordinate.distance`.
-  private static let degree = 111_195.0
+  private static let metresPerDegree = 111_195.0
 
   /// The deviation of the farthest position, in metres.
   private(set) var error = 0.0
@@ -66,7 +66,8 @@ struct TrackDeviation: Sendable {
     var degrees = place.longitude - start.longitude
     if degrees > 180 { degrees -= 360 } else if degrees < -180 { degrees += 360 }
     return (
-      degrees * latitudeCosine * TrackDeviation.degree, (place.latitude - start.latitude) * TrackDeviation.degree
+      degrees * latitudeCosine * TrackDeviation.metresPerDegree,
+      (place.latitude - start.latitude) * TrackDeviation.metresPerDegree
     )
   }
 }

@@ -51,7 +51,7 @@ struct Drive: Sendable {
   /// - Parameter settings: sanitized settings.
   init(_ route: Route, _ settings: SimulationSettings) throws(SimulationError) {
     if settings.speed == nil, RecordedSpeedProfile.hasUsableTimes(route.points) {
-      let path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.recordedCornerTolerance)
+      let path = RoutePath(route.points, closed: settings.loops, cornerTolerance: Drive.recordedCornerTolerance)
       // The recorded times already contain the stops that the route marks.
       let asked = try Drive.stops(settings.stops, route, path)
       if let pace = RecordedSpeedProfile(route.points, along: path, closed: settings.loops, stops: asked) {
@@ -61,10 +61,10 @@ struct Drive: Sendable {
         return
       }
     }
-    path = RoutePath(route.points, closed: settings.loops, shortcut: Drive.drawnCornerTolerance)
+    path = RoutePath(route.points, closed: settings.loops, cornerTolerance: Drive.drawnCornerTolerance)
     let limits = SpeedProfile.Limits(
-      speed: settings.speed ?? SimulationSettings.usualSpeed, acceleration: settings.acceleration,
-      braking: settings.braking, lateral: settings.lateral)
+      speed: settings.speed ?? SimulationSettings.defaultSpeed, acceleration: settings.acceleration,
+      braking: settings.braking, lateralAcceleration: settings.lateralAcceleration)
     let marked = route.waypoints.filter { $0.dwell != nil }
     // Each stop requires a search along the whole route.
     guard marked.count <= Drive.maximumStops else {

@@ -6,7 +6,7 @@ import Timekeeping
 /// turns on the spot and its lateral acceleration is finite.
 struct RoutePath: Sendable {
   /// Points nearer than this to the previous one are dropped: the noise of a receiver is larger. Metres.
-  private static let nearest = 1.0
+  private static let minimumSpacing = 1.0
   /// The maximum distance of an arc's start from its corner, within which the Earth can be treated as flat. Metres.
   private static let maximumTangent = 150.0
   /// Smaller angles are not turns. Degrees.
@@ -52,15 +52,15 @@ struct RoutePath: Sendable {
 
   /// - Parameters:
   ///   - closed: whether the path leads from the last point straight back to the first.
-  ///   - shortcut: the maximum distance between an arc and its corner, in metres.
-  init(_ points: [Route.Point], closed: Bool, shortcut: Double) {
+  ///   - cornerTolerance: the maximum distance between an arc and its corner, in metres.
+  init(_ points: [Route.Point], closed: Bool, cornerTolerance: Double) {
     for point in points {
       guard let last = vertices.indices.last else {
         vertices.append(point)
         departures.append(point.time)
         continue
       }
-      if vertices[last].coordinate.distance(to: point.coordinate) < RoutePath.nearest {
+      if vertices[last].coordinate.distance(to: point.coordinate) < RoutePath.minimumSpacing {
         vertices[last].surroundings = point.surroundings
         departures[last] = point.time ?? departures[last]
       } else {
@@ -71,7 +71,7 @@ struct RoutePath: Sendable {
     let isClosed = closed && vertices.count > 1
     if isClosed, let first = vertices.first {
       if let last = vertices.last, vertices.count > 2,
-        last.coordinate.distance(to: first.coordinate) < RoutePath.nearest
+        last.coordinate.distance(to: first.coordinate) < RoutePath.minimumSpacing
       {
         vertices.removeLast()
         departures.removeLast()
@@ -84,7 +84,7 @@ struct RoutePath: Sendable {
       return
     }
     let legs = zip(vertices, vertices.dropFirst()).map { Leg(from: $0.coordinate, to: $1.coordinate) }
-    lay(legs, corners: RoutePath.corners(legs, closed: isClosed, shortcut: shortcut), closed: isClosed)
+    lay(legs, corners: RoutePath.corners(legs, closed: isClosed, cornerTolerance: cornerTolerance), closed: isClosed)
   }
 
   /// - Parameter distance: metres along the path; clamped to its length.
@@ -106,7 +106,7 @@ struct RoutePath: Sendable {
       let chord = 2 * radius * Trigonometry.rotation(degrees: turned.magnitude / 2).sine
       pose = Pose(
         coordinate: piece.start.moved(by: chord, heading: piece.heading + turned / 2),
-        heading: RoutePath.normal(piece.heading + turned))
+        heading: RoutePath.normalized(piece.heading + turned))
     }
     pose.elevation = elevation(at: distance)
     return pose
@@ -157,7 +157,7 @@ struct RoutePath: Sendable {
       self.end = end
       length = start.distance(to: end)
       heading = start.heading(to: end) ?? 0
-      endHeading = RoutePath.normal((end.heading(to: start) ?? heading + 180) - 180)
+      endHeading = RoutePath.normalized((end.heading(to: start) ?? heading + 180) - 180)
     }
 
     /// The point at a distance from the start.
@@ -179,7 +179,7 @@ struct RoutePath: Sendable {
   }
 
   /// The corner before each leg, and the one after the last.
-  private static func corners(_ legs: [Leg], closed: Bool, shortcut: Double) -> [Corner] {
+  private static func corners(_ legs: [Leg], closed: Bool, cornerTolerance: Double) -> [Corner] {
     (0...legs.count).map { index in
       guard closed || (index > 0 && index < legs.count) else { return .none }
       let before = legs[index > 0 ? index - 1 : legs.count - 1]
@@ -190,7 +190,7 @@ struct RoutePath: Sendable {
       let longest = min(before.length / 2, after.length / 2, maximumTangent)
       // An arc that touches both legs passes the corner at a distance of `r / cos(turn / 2) - r`, and begins
       // `r * tan(turn / 2)` before the corner.
-      let radius = min(shortcut * half.cosine / (1 - half.cosine), longest * half.cosine / half.sine)
+      let radius = min(cornerTolerance * half.cosine / (1 - half.cosine), longest * half.cosine / half.sine)
       guard radius >= minimumRadius else { return Corner(turn: turn, radius: 0, tangent: 0) }
       return Corner(turn: turn, radius: radius, tangent: radius * half.sine / half.cosine)
     }
@@ -213,7 +213,7 @@ struct RoutePath: Sendable {
       let straight = start.distance(to: end)
       if straight > 1e-4 {
         let heading = start.heading(to: end) ?? leg.heading
-        let endHeading = RoutePath.normal((end.heading(to: start) ?? heading + 180) - 180)
+        let endHeading = RoutePath.normalized((end.heading(to: start) ?? heading + 180) - 180)
         add(start, heading, straight, .straight(to: end, endHeading: endHeading))
       }
       if index + 1 < legs.count {
@@ -250,7 +250,7 @@ struct RoutePath: Sendable {
     let chord = 2 * corner.radius * Trigonometry.rotation(degrees: corner.turn.magnitude / 4).sine
     let middle = whole.start.moved(by: chord, heading: whole.heading + corner.turn / 4)
     add(
-      middle, RoutePath.normal(whole.heading + corner.turn / 2), whole.length / 2,
+      middle, RoutePath.normalized(whole.heading + corner.turn / 2), whole.length / 2,
       .arc(radius: corner.radius, turn: corner.turn / 2))
   }
 
@@ -260,7 +260,7 @@ struct RoutePath: Sendable {
   }
 
   /// Degrees from 0 up to but not including 360.
-  static func normal(_ degrees: Double) -> Double {
+  static func normalized(_ degrees: Double) -> Double {
     let rest = degrees - (degrees / 360).rounded(.down) * 360
     return rest < 360 ? rest : 0
   }

@@ -63,19 +63,19 @@ package struct RouteSimulator: Sendable {
   ///   - start: the time at the start.
   package func observation(at elapsed: Duration, startingAt start: Timestamp) -> Observation {
     let index = max(elapsed.nanoseconds / period.nanoseconds, 0)
-    guard let state = drive.state(at: timeOfDrive(of: Double(index))), let pose = drive.path.pose(at: state.distance)
+    guard let state = drive.state(at: driveTime(ofIndex: Double(index))), let pose = drive.path.pose(at: state.distance)
     else { return .ended }
     let time = start + .nanoseconds(period.nanoseconds * index) + settings.clockOffset
     let reception = visibility.reception(state, in: drive)
     guard reception.hasFix else { return .noFix(time: time) }
     var fix = Fix(coordinate: pose.coordinate, time: .utc(time), mode: .threeD, quality: .simulated)
     scatter(&fix, pose, reception, index)
-    move(&fix, pose, state, reception, index)
+    setMotion(&fix, pose, state, reception, index)
     return .fix(fix)
   }
 
   /// The time of the drive at an observation, in seconds.
-  private func timeOfDrive(of index: Double) -> Double {
+  private func driveTime(ofIndex index: Double) -> Double {
     settings.headStart.inSeconds + index * min(settings.pace, 1)
   }
 
@@ -110,7 +110,7 @@ package struct RouteSimulator: Sendable {
 
   /// A receiver's speed comes from the Doppler shift, and is far more accurate than its positions. At a standstill, a
   /// receiver has no heading and repeats the last one.
-  private func move(
+  private func setMotion(
     _ fix: inout Fix, _ pose: RoutePath.Pose, _ state: Drive.State, _ reception: SatelliteVisibility.Reception,
     _ index: Int64
   ) {
@@ -123,6 +123,6 @@ package struct RouteSimulator: Sendable {
     fix.speed = max(speed + noise.white(.speed, index) * deviation, 0.01)
     let degrees = min(deviation / max(speed, 0.1) * (180 / .pi), 10)
     fix.headingAccuracy = max(degrees, 0.1)
-    fix.heading = pose.heading.map { RoutePath.normal($0 + noise.white(.heading, index) * degrees) }
+    fix.heading = pose.heading.map { RoutePath.normalized($0 + noise.white(.heading, index) * degrees) }
   }
 }

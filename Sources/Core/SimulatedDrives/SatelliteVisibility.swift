@@ -22,8 +22,8 @@ struct SatelliteVisibility: Sendable {
     var from: Double
     var until: Double
     /// When the tunnel ends, and when the next fix follows, in seconds of the lap.
-    var exit: Double
-    var fix: Double
+    var exitTime: Double
+    var fixTime: Double
   }
 
   private let canyons: [(from: Double, until: Double, noise: Double)]
@@ -48,7 +48,7 @@ struct SatelliteVisibility: Sendable {
         ordered.enumerated().map { index, tunnel in
           let exit = drive.time(at: tunnel.until, lap: lap)
           let delay = 1 + 3 * noise.unit(.reacquisition, Int64(index))
-          return Outage(from: tunnel.from, until: tunnel.until, exit: exit, fix: exit + delay)
+          return Outage(from: tunnel.from, until: tunnel.until, exitTime: exit, fixTime: exit + delay)
         }
       }
   }
@@ -58,10 +58,10 @@ struct SatelliteVisibility: Sendable {
     var reception = Reception(hasFix: true)
     if outages.contains(where: { $0.from <= state.distance && state.distance < $0.until }) { reception.hasFix = false }
     var age: Double?
-    if let last = outages.last(where: { $0.exit <= state.time }) {
-      age = state.time - last.fix
+    if let last = outages.last(where: { $0.exitTime <= state.time }) {
+      age = state.time - last.fixTime
     } else if state.lap > 0, let last = self.outages[state.lap == 1 ? 0 : 1].last {
-      age = state.time + drive.duration(ofLap: state.lap - 1) - last.fix
+      age = state.time + drive.duration(ofLap: state.lap - 1) - last.fixTime
     }
     if let age {
       if age < 0 { reception.hasFix = false }

@@ -52,16 +52,16 @@ package struct SimulationSettings: Equatable, Sendable {
   /// The noise of a canyon that the route marks, in metres.
   package static let canyonNoise = 15.0
   /// Metres per second, for a route without times.
-  package static let usualSpeed = 50 / 3.6
+  package static let defaultSpeed = 50 / 3.6
 
-  /// Metres per second. Nil: the times of the route, or `usualSpeed` if it has none.
+  /// Metres per second. Nil: the times of the route, or `defaultSpeed` if it has none.
   package var speed: Double?
   /// Metres per second squared, as are the next two.
   package var acceleration = 1.5
   /// Deceleration before stops and corners. Metres per second squared.
   package var braking = 2.0
   /// Lateral acceleration: limits the speed in corners.
-  package var lateral = 2.0
+  package var lateralAcceleration = 2.0
   /// Seconds of the drive per second. Reported speeds are multiplied by it.
   package var pace = 1.0
   /// The part of the drive that is skipped at the start.
@@ -91,7 +91,7 @@ package struct SimulationSettings: Equatable, Sendable {
     copy.speed = speed.map { min(metres($0), 1e6) }
     copy.acceleration = rate(acceleration)
     copy.braking = rate(braking)
-    copy.lateral = rate(lateral)
+    copy.lateralAcceleration = rate(lateralAcceleration)
     copy.pace = pace.isFinite ? min(max(pace, 0.01), 100) : 1
     copy.headStart = max(headStart, .zero)
     copy.noise = min(metres(noise), 1e6)

@@ -10,7 +10,7 @@ struct SpeedProfile: Sendable {
     var acceleration: Double
     var braking: Double
     /// Lateral acceleration in a corner.
-    var lateral: Double
+    var lateralAcceleration: Double
   }
 
   /// A stop: metres along the route, dwell in seconds.
@@ -88,7 +88,9 @@ struct SpeedProfile: Sendable {
       var rest = marks[...]
       for piece in path.pieces {
         var limit = limits.speed
-        if case .arc(let radius, _) = piece.shape { limit = min(limit, (limits.lateral * radius).squareRoot()) }
+        if case .arc(let radius, _) = piece.shape {
+          limit = min(limit, (limits.lateralAcceleration * radius).squareRoot())
+        }
         var begin = piece.begin
         let end = piece.begin + piece.length
         while let mark = rest.first, mark.distance < end || end >= path.length {

@@ -65,9 +65,9 @@ package struct SourceSelector: Sendable {
   package enum Effect: Equatable, Sendable {
     /// The next position of the vehicle.
     ///
-    /// - areLaterMisdated: whether queued timestamps after this one were wrong: the filter of this source has corrected
+    /// - invalidatesLater: whether queued timestamps after this one were wrong: the filter of this source has corrected
     ///   them, or the clock of another source was wrong.
-    case accepted(FixFilter.Accepted, areLaterMisdated: Bool)
+    case accepted(FixFilter.Accepted, invalidatesLater: Bool)
     /// Its filter accepted the fix, but it is held.
     case held(FixFilter.Accepted, SourceOverview.Hold)
     /// The filter of the used source, or of the first one if none is used, rejected the fix.
@@ -97,7 +97,7 @@ package struct SourceSelector: Sendable {
   private var reason = SourceOverview.Reason.best
   /// The source of the last fix that was passed on, and its clock; the source is nil if it was removed.
   private var lastSource: Int?
-  private var clock: Duration?
+  private var clockOffset: Duration?
   /// Timestamp of the newest position that was sent or enqueued; nil after it was corrected.
   private var reported: Timestamp?
   private var hold: SourceOverview.Hold?
@@ -142,7 +142,7 @@ package struct SourceSelector: Sendable {
       case .fix(let fix):
         if entries[index].source.waits { waiting.append(id) }
         result = (entries[index].evaluate(fix, at: now), fix, index)
-      case .reading(let name): entries[index].read(as: name)
+      case .reading(let name): entries[index].startReading(as: name)
       case .detecting(let what): entries[index].unreadable = what
       case .sky(let count): entries[index].satellitesInView = count
       case .lost(let why):
@@ -179,7 +179,8 @@ package struct SourceSelector: Sendable {
     var effects = [Effect]()
     if let (result, fix, index) = result {
       switch result {
-      case .success(let accepted): if index == used { effects.append(order(accepted, from: index, at: now.boot)) }
+      case .success(let accepted):
+        if index == used { effects.append(enforceOrder(accepted, from: index, at: now.boot)) }
       // Rejections are reported as well, so that users learn why there is no position.
       case .failure(let rejection):
         if index == used ?? firstAlive ?? index { effects.append(.rejected(fix, rejection)) }
@@ -219,30 +220,30 @@ package struct SourceSelector: Sendable {
   // MARK: - Order of timestamps
 
   /// The effect of an accepted fix of the used source.
-  private mutating func order(_ accepted: FixFilter.Accepted, from index: Int, at now: BootInstant) -> Effect {
-    var areLaterMisdated = false
+  private mutating func enforceOrder(_ accepted: FixFilter.Accepted, from index: Int, at now: BootInstant) -> Effect {
+    var invalidatesLater = false
     if lastSource == index {
-      areLaterMisdated = entries[index].isOverruling
+      invalidatesLater = entries[index].isOverruling
     } else if let found = holdReason(of: accepted.time, by: entries[index]) {
       guard hasAgreed(found, at: now) else {
         hold = found
         return .held(accepted, found)
       }
-      areLaterMisdated = reported.map { accepted.time <= $0 } ?? false
+      invalidatesLater = reported.map { accepted.time <= $0 } ?? false
     }
-    if areLaterMisdated { reported = nil }
+    if invalidatesLater { reported = nil }
     lastSource = index
-    clock = entries[index].clock
+    clockOffset = entries[index].clockOffset
     hold = nil
     contradiction = nil
-    return .accepted(accepted, areLaterMisdated: areLaterMisdated)
+    return .accepted(accepted, invalidatesLater: invalidatesLater)
   }
 
   /// Why a fix with this timestamp, from a different source than the last fix, is held; nil if it is not.
   private func holdReason(of time: Timestamp, by entry: SourceState) -> SourceOverview.Hold? {
-    guard let reported, let clock else { return nil }
+    guard let reported, let clockOffset else { return nil }
     // Timestamps of recordings are unrelated to elapsed time.
-    let offset = filter.usesRecordedTimes ? min(time - reported, .zero) : entry.clock - clock
+    let offset = filter.usesRecordedTimes ? min(time - reported, .zero) : entry.clockOffset - clockOffset
     if offset > filter.maxAge || .zero - offset > filter.maxAge { return .contradicted(offset: offset) }
     return time <= reported ? .behind(by: reported - time) : nil
   }

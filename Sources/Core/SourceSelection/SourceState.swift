@@ -24,7 +24,7 @@ struct SourceState: Sendable {
   /// Timestamp of its newest accepted fix.
   private(set) var newest: Timestamp?
   /// Its clock: the timestamp of its newest accepted fix minus elapsed time.
-  private(set) var clock = Duration.zero
+  private(set) var clockOffset = Duration.zero
   /// Whether its newest accepted fix is not after the previous one: the filter has corrected earlier timestamps.
   private(set) var isOverruling = false
 
@@ -63,7 +63,7 @@ struct SourceState: Sendable {
 
   /// The current time by its clock; nil before its first accepted fix.
   func time(at now: BootInstant) -> Timestamp? {
-    newest == nil ? nil : Timestamp(milliseconds: 0) + clock + (now - .boot)
+    newest == nil ? nil : Timestamp(milliseconds: 0) + clockOffset + (now - .boot)
   }
 
   /// Filters a fix that arrived at `now`.
@@ -76,14 +76,14 @@ struct SourceState: Sendable {
       lastGood = now.boot
       isOverruling = newest.map { accepted.time <= $0 } ?? false
       newest = accepted.time
-      clock = accepted.time - Timestamp(milliseconds: 0) - (now.boot - .boot)
+      clockOffset = accepted.time - Timestamp(milliseconds: 0) - (now.boot - .boot)
     case .failure(let rejection):
       if condition != .good, rejection != .duplicate { condition = .searching(rejection) }
     }
     return result
   }
 
-  mutating func read(as name: String) {
+  mutating func startReading(as name: String) {
     self.name = name
     unreadable = nil
     if condition != .good { condition = .searching(nil) }

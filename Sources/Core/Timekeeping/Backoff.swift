@@ -11,7 +11,7 @@ package struct Backoff: Equatable, Sendable {
     package var cap: Duration
     /// Whether waits are at least half of the bound, instead of at least zero: for retries that cannot succeed
     /// immediately and load no shared server.
-    package var isAtLeastHalf = false
+    package var usesEqualJitter = false
 
     package init(base: Duration, cap: Duration) {
       self.base = base
@@ -24,9 +24,9 @@ package struct Backoff: Equatable, Sendable {
     }
 
     /// Bounds of waits that are at least half of the bound.
-    package static func atLeastHalf(_ base: Duration, cap: Duration) -> Bounds {
+    package static func equalJitter(_ base: Duration, cap: Duration) -> Bounds {
       var bounds = Bounds(base: base, cap: cap)
-      bounds.isAtLeastHalf = true
+      bounds.usesEqualJitter = true
       return bounds
     }
   }
@@ -47,7 +47,7 @@ package struct Backoff: Equatable, Sendable {
     let bound = min(bounds.base * (1 << min(attempts, 20)), bounds.cap)
     attempts += 1
     let longest = max(bound.nanoseconds, 0)
-    let shortest = bounds.isAtLeastHalf ? longest / 2 : 0
+    let shortest = bounds.usesEqualJitter ? longest / 2 : 0
     return max(.nanoseconds(Int64.random(in: shortest...longest, using: &random)), floor)
   }
 

@@ -140,7 +140,7 @@ package enum Event: Equatable, Sendable {
   case clockUnset
   /// - Parameter suppressed: steps since the last report.
   case clockStepped(Duration, suppressed: Int)
-  case clockWrong(TimeEstimator.Error)
+  case clockWrong(TimeEstimator.ClockError)
   case clockRight
   /// The receiver's timestamps are corrected by this new offset; positive: its clock is ahead; zero: they are no longer
   /// corrected.

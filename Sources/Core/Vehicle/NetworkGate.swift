@@ -6,7 +6,7 @@ import Timekeeping
 /// (a host route, a proxy on the same link). After a successful probe nothing is suppressed until an attempt fails.
 struct NetworkGate: Sendable {
   /// The time between two probes.
-  static let probe = Duration.seconds(180)
+  static let probeInterval = Duration.seconds(180)
 
   /// The effect of a new network state.
   enum Change: Equatable {
@@ -57,7 +57,7 @@ struct NetworkGate: Sendable {
     guard !isAbsent, !isContradicted else { return hasMoved ? .moved : .none }
     absentSince = now
     // At the start nothing has been tried yet: one attempt is allowed.
-    suppressedUntil = old == nil ? now : now + NetworkGate.probe
+    suppressedUntil = old == nil ? now : now + NetworkGate.probeInterval
     return .lost
   }
 
@@ -81,6 +81,6 @@ struct NetworkGate: Sendable {
       isContradicted = false
       absentSince = now
     }
-    if isAbsent { suppressedUntil = now + NetworkGate.probe }
+    if isAbsent { suppressedUntil = now + NetworkGate.probeInterval }
   }
 }

@@ -12,7 +12,7 @@ struct NetworkOutage: Sendable {
   private(set) var isLong = false
 
   /// There is no network, or an attempt failed without a response.
-  mutating func unreachable(at now: BootInstant) { since = since ?? now }
+  mutating func noteUnreachable(at now: BootInstant) { since = since ?? now }
 
   /// Fleet Engine, or something in its place, has answered.
   mutating func reached() { since = nil }

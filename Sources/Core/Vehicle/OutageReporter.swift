@@ -8,7 +8,7 @@ struct OutageReporter: Sendable {
   /// An outage is reported at once, unless another was reported within this time.
   static let quietPeriod = Duration.seconds(600)
   /// An outage that lasts this long is always reported.
-  static let worthReporting = Duration.seconds(60)
+  static let reportThreshold = Duration.seconds(60)
   /// Times since the start of a lasting outage at which it is reported again; after the last one, hourly.
   private static let reminders: [Duration] = [.seconds(600), .seconds(1200), .seconds(2400), .seconds(3600)]
   /// From this number on, delivered past positions are reported separately.
@@ -42,7 +42,7 @@ struct OutageReporter: Sendable {
     let lasted = now - outage.since
     outage.attempts += 1
     guard outage.isReported else {
-      if failure.category.row.isTransient, lasted < OutageReporter.worthReporting, let reportedAt,
+      if failure.category.row.isTransient, lasted < OutageReporter.reportThreshold, let reportedAt,
         now - reportedAt < OutageReporter.quietPeriod
       {
         return outage.attempts == 1 ? .interrupted(failure) : nil

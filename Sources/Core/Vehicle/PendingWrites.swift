@@ -28,7 +28,7 @@ struct PendingWrites: Sendable {
   /// The batch that is being written.
   private var inProgress: Entries = [:]
   /// Whether the current batch is only a part of what was pending.
-  private(set) var isCut = false
+  private(set) var isPartialBatch = false
 
   /// Whether nothing is pending except the current batch.
   var isEmpty: Bool { entries.values.allSatisfy(\.isEmpty) }
@@ -113,7 +113,7 @@ struct PendingWrites: Sendable {
       writes += part.map { StoreAgent.Write(key: StoreAgent.Key(vehicle: vehicle, id: $0.id), record: $0.record) }
     }
     entries = entries.filter { !$0.value.isEmpty }
-    isCut = !entries.isEmpty
+    isPartialBatch = !entries.isEmpty
     return writes
   }
 

@@ -22,7 +22,7 @@ package struct StoreAgent: Sendable {
     /// The maximum size of the file and its write-ahead log, in bytes.
     package var maxSize: Int64 = 16_000_000
     /// Maximum time that a change stays in memory before it is committed: what a power cut can lose. Zero or more; nil:
-    /// `usualInterval`, and `outageInterval` in a long outage.
+    /// `defaultInterval`, and `outageInterval` in a long outage.
     package var commitInterval: Duration?
 
     package init() {}
@@ -97,9 +97,9 @@ package struct StoreAgent: Sendable {
     case madeRoom(dropped: Int)
     /// - Parameters:
     ///   - damaged: keys of rows that are not valid positions.
-    ///   - ownerless: the number of rows without a vehicle, which were deleted.
+    ///   - orphaned: the number of rows without a vehicle, which were deleted.
     ///   - excess: the number of older rows that were deleted.
-    case read([Backlog.Record], damaged: [Backlog.ID] = [], ownerless: Int = 0, excess: Int = 0)
+    case read([Backlog.Record], damaged: [Backlog.ID] = [], orphaned: Int = 0, excess: Int = 0)
     case forgotten
     /// The file is unchanged.
     case failed(Failure)
@@ -194,13 +194,13 @@ package struct StoreAgent: Sendable {
   }
 
   /// The commit interval, unless the settings have one.
-  package static let usualInterval = Duration.seconds(5)
+  package static let defaultInterval = Duration.seconds(5)
   /// The same in a long outage.
   package static let outageInterval = Duration.seconds(60)
   /// The pause between two commits of changes that were pending together: the disk blocks the event loop during each.
   private static let batchPause = Duration.milliseconds(10)
   /// The backoff after a failure.
-  private static let retry = Backoff.Bounds.atLeastHalf(.seconds(5), cap: .seconds(300))
+  private static let retry = Backoff.Bounds.equalJitter(.seconds(5), cap: .seconds(300))
 
   private var configuration: Configuration
   private var vehicle: FleetEngineVehicle
@@ -285,7 +285,7 @@ package struct StoreAgent: Sendable {
   }
 
   private var commitInterval: Duration {
-    configuration.commitInterval ?? (isInOutage ? StoreAgent.outageInterval : StoreAgent.usualInterval)
+    configuration.commitInterval ?? (isInOutage ? StoreAgent.outageInterval : StoreAgent.defaultInterval)
   }
 
   /// Begins the next operation, unless one is in progress.
@@ -350,12 +350,12 @@ package struct StoreAgent: Sendable {
       return commit(attempt, at: now)
     case (.makingRoom(let attempt, _), .failed(let failure)), (.reading(_, let attempt), .failed(let failure)):
       return recover(attempt, from: failure, at: now)
-    case (.reading(let subject, _), .read(let records, let damaged, let ownerless, let excess)):
+    case (.reading(let subject, _), .read(let records, let damaged, let orphaned, let excess)):
       state = .open
       // The settings have since changed to another vehicle: ignore the result.
       guard subject == vehicle else { return [] }
       isRestorePending = false
-      let lost = damaged.count + ownerless
+      let lost = damaged.count + orphaned
       if !damaged.isEmpty { enqueue(.removed(damaged, .damaged), at: now) }
       let losses: [Effect] = [(lost, .damaged), (excess, .full)].compactMap { count, reason in
         count > 0 ? .report(.storeRowsDropped(count, reason)) : nil
@@ -374,7 +374,7 @@ package struct StoreAgent: Sendable {
     resetBackoff()
     isFileVerified = isClosing
     let dropped = reportDropped(attempt)
-    if pending.isCut {
+    if pending.isPartialBatch {
       (state, dueAt) = (.open, now + StoreAgent.batchPause)
       return dropped
     }

@@ -35,7 +35,7 @@ struct StoredRunState: Equatable, Sendable {
       values.isEmpty ? "\(key)\n" : "\(key) \(values.map(String.init).joined(separator: " "))\n"
     }
     return "\(StoredRunState.title)\nboot \(boot)\nvehicle \(vehicle)\n"
-      + line("attempts", attempts.map(\.nanoseconds)) + line("underway", [underway])
+      + line("attempts", attempts.map(\.nanoseconds)) + line("underway", [legacyInFlight])
       + line("accepted", floorStart.map { [$0.nanoseconds] } ?? []) + line("time", bounds?.values ?? [])
       + line("delivered", delivered.map { [$0.milliseconds] } ?? []) + "end\n"
       // Earlier versions ignore what follows.
@@ -45,7 +45,7 @@ struct StoredRunState: Equatable, Sendable {
   }
 
   /// In the format of earlier versions, for which a position with OFFLINE is a position like any other.
-  private var underway: Int64 {
+  private var legacyInFlight: Int64 {
     (inFlight == .offlinePosition ? .position : inFlight)?.rawValue ?? 0
   }
 

@@ -136,7 +136,9 @@ extension VehicleAgent {
   /// Any response ends an outage, and only a failure of the network begins one.
   private mutating func noteReachability(_ outcome: HTTPOutcome, _ result: UpdateOutcome, at now: BootInstant) {
     if case .response = outcome { return network.outage.reached() }
-    if case .failed(let failure) = result, failure.category.row.isNetworkFailure { network.outage.unreachable(at: now) }
+    if case .failed(let failure) = result, failure.category.row.isNetworkFailure {
+      network.outage.noteUnreachable(at: now)
+    }
   }
 
   /// Adds what is wrong with the token itself to a rejection of the token.
@@ -245,7 +247,7 @@ extension VehicleAgent {
         if let time = exchange.date {
           clock.observe(.tokenProvider, time, sentAt: sentAt, at: now.boot)
         } else if let time = (try? TokenClaims(of: token.secret))?.issuedAt {
-          clock.observeIssue(time, sentAt: sentAt ?? now.boot, at: now.boot)
+          clock.observeIssueTime(time, sentAt: sentAt ?? now.boot, at: now.boot)
         }
       }
     }
@@ -279,7 +281,7 @@ extension VehicleAgent {
       case .failed(let failure):
         if case .transport = failure.reason {
           network.failed(at: now.boot)
-          network.outage.unreachable(at: now.boot)
+          network.outage.noteUnreachable(at: now.boot)
         }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
         let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }

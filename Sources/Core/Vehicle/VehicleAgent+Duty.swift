@@ -48,7 +48,7 @@ extension VehicleAgent {
     effects.append(.event(.pauseEnded(after: duration(since: ended.since, at: now))))
     resumeDelivery(at: now, &effects)
     if isTokenFileChanged { tokenFileChanged(at: now, &effects) }
-    setsOnline(at: now, &effects)
+    requestOnline(at: now, &effects)
   }
 
   /// During a pause no fix is needed once the time is known at which certificates are verified.
@@ -84,14 +84,14 @@ extension VehicleAgent {
   mutating func goOnline(at now: Moment, _ effects: inout [Effect]) {
     effects.append(.storeDuty(nil))
     guard let ended = dutyState.goOnline() else { return }
-    setsOnline(at: now, &effects)
+    requestOnline(at: now, &effects)
     if dutyRefusal == nil {
       effects.append(.event(.onDuty(after: duration(since: ended.since, at: now), isPaused: isPaused)))
     }
   }
 
   /// A pause has ended, or the driver goes on duty.
-  private mutating func setsOnline(at now: Moment, _ effects: inout [Effect]) {
+  private mutating func requestOnline(at now: Moment, _ effects: inout [Effect]) {
     if requestedState == .online { apply(delivery.handle(.onDuty, at: now.boot), at: now, &effects) }
   }
 

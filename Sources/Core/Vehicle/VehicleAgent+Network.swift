@@ -8,7 +8,7 @@ import Timekeeping
 /// Changes of the network and the clocks.
 extension VehicleAgent {
   mutating func networkChanged(_ state: NetworkState, at now: Moment, _ effects: inout [Effect]) {
-    if !state.isUsable, configuration.needsNetwork { network.outage.unreachable(at: now.boot) }
+    if !state.isUsable, configuration.needsNetwork { network.outage.noteUnreachable(at: now.boot) }
     let change = network.update(state, isNeeded: configuration.needsNetwork, at: now.boot)
     report(eventLimiter.network(change, names: state.names, at: now.boot), &effects)
     switch change {

@@ -334,7 +334,7 @@ extension VehicleAgent {
   }
 
   /// A plan for display: an overdue report waits for a fix, and without one the position is repeated later.
-  func repeating(_ plan: Plan, at now: BootInstant) -> Plan {
+  func planForDisplay(_ plan: Plan, at now: BootInstant) -> Plan {
     guard case .wait(let until, let cause, .report(let due)?) = plan, due <= now, lifecycle.isRunning,
       case .wait(_, .attempt(let attempt?)) = decide(at: now), let at = attempt.at
     else { return plan }

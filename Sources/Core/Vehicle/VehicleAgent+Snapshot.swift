@@ -112,7 +112,7 @@ extension VehicleAgent {
     /// Whether a reference other than the machine's clock provides the time.
     package var isTimeKnown: Bool { agent.clock.isKnown(at: now) }
     /// The error of the machine's clock; nil if there is none, or it is unknown.
-    package var clockError: TimeEstimator.Error? { agent.clock.error(at: now) }
+    package var clockError: TimeEstimator.ClockError? { agent.clock.error(at: now) }
     /// This machine's clock shows a time before the build date.
     package var isClockUnset: Bool { now.wall < agent.configuration.filter.buildDate }
     /// Counters since the start.
@@ -145,10 +145,10 @@ extension VehicleAgent {
   /// The plan; if a step is due at this moment, the wait after it.
   private func nextWait(at now: Moment) -> Plan {
     let plan = plan(at: now.boot)
-    guard case .act = plan else { return repeating(plan, at: now.boot) }
+    guard case .act = plan else { return planForDisplay(plan, at: now.boot) }
     var copy = self
     _ = copy.handle(.deadline, at: now)
-    return copy.repeating(copy.plan(at: now.boot), at: now.boot)
+    return copy.planForDisplay(copy.plan(at: now.boot), at: now.boot)
   }
 }
 

@@ -13,9 +13,9 @@ extension VehicleAgent {
     let best = Moment(boot: now.boot, wall: clock.currentTime(at: now) ?? now.wall)
     for effect in selector.handle(input, at: best) {
       switch effect {
-      case .accepted(let accepted, let areLaterMisdated):
+      case .accepted(let accepted, let invalidatesLater):
         noteArrival(accepted.fix, &effects)
-        ingest(accepted, areLaterMisdated: areLaterMisdated, at: now, &effects)
+        ingest(accepted, invalidatesLater: invalidatesLater, at: now, &effects)
       case .held(let accepted, _):
         noteArrival(accepted.fix, &effects)
         statistics.held += 1

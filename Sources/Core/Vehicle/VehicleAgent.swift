@@ -290,13 +290,13 @@ package struct VehicleAgent: Sendable {
 
   /// Processes the next position of the vehicle.
   ///
-  /// - Parameter areLaterMisdated: whether queued timestamps after this one were wrong.
+  /// - Parameter invalidatesLater: whether queued timestamps after this one were wrong.
   mutating func ingest(
-    _ accepted: FixFilter.Accepted, areLaterMisdated: Bool, at now: Moment, _ effects: inout [Effect]
+    _ accepted: FixFilter.Accepted, invalidatesLater: Bool, at now: Moment, _ effects: inout [Effect]
   ) {
     noteFix(accepted.fix, at: now.boot, &effects)
     if arePositionsMonitored, !isSuspended { effects.append(.position(accepted)) }
-    if areLaterMisdated {
+    if invalidatesLater {
       // Until they are confirmed, the bounds by which a receiver is corrected may be wrong, and its own time may be
       // right.
       let isCertain = clock.assessment.bounds == nil || clock.assessment.isConfirmed

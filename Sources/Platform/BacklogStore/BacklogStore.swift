@@ -18,7 +18,7 @@ package final class BacklogStore {
     /// Keys of rows that are not valid positions.
     package var damaged: [Backlog.ID] = []
     /// The number of rows without a vehicle, as occur in a damaged file, that were deleted since the last read.
-    package var ownerless = 0
+    package var orphaned = 0
     /// The number of oldest rows that were deleted, because more rows are stored than can be queued.
     package var excess = 0
   }
@@ -37,7 +37,7 @@ package final class BacklogStore {
   /// Whether the file was just created.
   package let isNew: Bool
   /// Deleted rows without a vehicle that have not been reported yet.
-  private var ownerless = 0
+  private var orphaned = 0
   /// The state of the files after the last write.
   private var lastWrite: FileState
 
@@ -135,11 +135,11 @@ package final class BacklogStore {
     findVehicle = try database.prepare("SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?")
     lastWrite = file.state(headers: database.headers)
     identity = lastWrite.identity
-    ownerless = try deleteOwnerless()
+    orphaned = try deleteOrphaned()
     lastWrite = state
   }
 
-  deinit { if !isInPlace { database.leaveLog() } }
+  deinit { if !isInPlace { database.keepLogOnClose() } }
 
   /// The current state of the files.
   private var state: FileState { file.state(headers: database.headers) }
@@ -148,7 +148,7 @@ package final class BacklogStore {
   private var isInPlace: Bool { identity == file.identity }
 
   /// Steps from vehicle to vehicle instead of reading each row.
-  private func deleteOwnerless() throws(BacklogStoreError) -> Int {
+  private func deleteOrphaned() throws(BacklogStoreError) -> Int {
     let others = """
       WITH RECURSIVE owner(key) AS (
         SELECT min(vehicle) FROM positions
@@ -181,8 +181,8 @@ package final class BacklogStore {
         .integer(own), .integer(first.milliseconds))
       lastWrite = state
     }
-    content.ownerless = ownerless
-    ownerless = 0
+    content.orphaned = orphaned
+    orphaned = 0
     return content
   }
 
@@ -282,7 +282,7 @@ package final class BacklogStore {
   /// - Parameter writes: the number of writes.
   /// - Returns: the number of deleted positions: 0 if there are none, or if `max_size` is not the cause.
   package func makeRoom(
-    for writes: Int, than vehicle: FleetEngineVehicle
+    for writes: Int, sparing vehicle: FleetEngineVehicle
   ) throws(BacklogStoreError) -> Int {
     let needed = Int64(writes * Backlog.recordSize) / BacklogStore.pageSize + 16
     let used = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
@@ -329,7 +329,7 @@ package final class BacklogStore {
   }
 
   /// Deletes positions of other vehicles from before a time. Writes nothing if there are no such positions.
-  package func forgetOthers(than vehicle: FleetEngineVehicle, before time: Timestamp) throws(BacklogStoreError) {
+  package func forgetOthers(sparing vehicle: FleetEngineVehicle, before time: Timestamp) throws(BacklogStoreError) {
     let others = "vehicle NOT IN (SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?) AND time < ?"
     let values = [
       Statement.Value.text(vehicle.storedProvider), .text(vehicle.vehicleID), .integer(time.milliseconds),

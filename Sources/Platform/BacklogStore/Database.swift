@@ -76,7 +76,7 @@ import SystemCalls
   func releaseMemory() { _ = unsafe sqlite3_db_release_memory(raw) }
 
   /// From now on, closing leaves the log file in place: the path may belong to another file.
-  func leaveLog() {
+  func keepLogOnClose() {
     var isPersistent: CInt = 1
     // A VFS without this control does not have a log either.
     _ = unsafe sqlite3_file_control(raw, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)

@@ -14,7 +14,7 @@ struct StoreFile {
   var path: String { "\(directory)/\(StoreFile.name)" }
 
   /// The files that SQLite creates. There is no shared memory file, because the locking is exclusive.
-  private static let companions = ["", "-wal", "-journal"]
+  private static let suffixes = ["", "-wal", "-journal"]
 
   /// The identity of the file and log that are in place now.
   var identity: FileIdentity { state(headers: []).identity }
@@ -85,14 +85,14 @@ struct StoreFile {
     let numbers = asideNumbers()
     let next = (numbers.max() ?? 0) &+ 1
     let name = "\(StoreFile.name).corrupt-\(next)"
-    for companion in StoreFile.companions {
-      let (from, to) = (path + companion, "\(directory)/\(name)\(companion)")
+    for suffix in StoreFile.suffixes {
+      let (from, to) = (path + suffix, "\(directory)/\(name)\(suffix)")
       if unsafe rename(from, to) != 0, errno != ENOENT { throw denied(Errno(errno)) }
     }
     for number in numbers.sorted().dropLast(StoreFile.maximumSetAside - 1) {
-      for companion in StoreFile.companions {
+      for suffix in StoreFile.suffixes {
         // If a file cannot be deleted, the next attempt may succeed.
-        _ = unsafe unlink("\(path).corrupt-\(number)\(companion)")
+        _ = unsafe unlink("\(path).corrupt-\(number)\(suffix)")
       }
     }
     do throws(Errno) { try syncDirectory() } catch { throw denied(error) }
@@ -117,9 +117,9 @@ struct StoreFile {
   /// Size of all files in bytes.
   var size: Int64 {
     var sum: Int64 = 0
-    for companion in StoreFile.companions {
+    for suffix in StoreFile.suffixes {
       var status = stat()
-      if unsafe stat(path + companion, &status) == 0 { sum += Int64(status.st_size) }
+      if unsafe stat(path + suffix, &status) == 0 { sum += Int64(status.st_size) }
     }
     return sum
   }

@@ -44,7 +44,7 @@ package nonisolated enum ControlClient {
     /// The handler wants no more replies.
     case stopped
     /// The daemon is of a release before 0.3.0, which has no Varlink.
-    case isOlder
+    case unsupported
   }
 
   /// Makes a call with any number of replies, and waits for them.
@@ -74,7 +74,7 @@ package nonisolated enum ControlClient {
           guard handle(Array(received[..<index])) else { return .stopped }
           received.removeFirst(index + 1)
         }
-        if received.last == MessageFraming.lineEnd { return .isOlder }
+        if received.last == MessageFraming.lineEnd { return .unsupported }
         guard received.count < maximumResponseSize else { throw Errno(EBADMSG) }
       }
     } catch {
@@ -131,7 +131,7 @@ package nonisolated enum ControlClient {
     let rawValue = descriptor.rawValue
     try limit(descriptor, SO_RCVTIMEO, seconds: timeout)
     try limit(descriptor, SO_SNDTIMEO, seconds: timeout)
-    try unsafe UnixSocket.with(path) { unsafe connect(rawValue, $0, $1) }
+    try unsafe UnixSocket.withAddress(path) { unsafe connect(rawValue, $0, $1) }
     var rest = request[...]
     while !rest.isEmpty {
       let count = try Errno.retrying {

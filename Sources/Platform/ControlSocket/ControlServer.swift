@@ -68,7 +68,7 @@ package final class ControlServer {
       // The mode is right from the start, so that there is no gap between bind and chmod.
       let mask = umask(0o117)
       defer { umask(mask) }
-      try unsafe UnixSocket.with(path) { unsafe bind(rawValue, $0, $1) }
+      try unsafe UnixSocket.withAddress(path) { unsafe bind(rawValue, $0, $1) }
       _ = try Errno.retrying { listen(rawValue, 8) }
       file = Inode(of: path)
     } catch {

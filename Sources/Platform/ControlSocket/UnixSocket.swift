@@ -15,7 +15,7 @@ nonisolated enum UnixSocket {
   /// Passes the address of a path to a call such as bind(2) or connect(2).
   ///
   /// - Throws: ENAMETOOLONG, or the call's error.
-  static func with(
+  static func withAddress(
     _ path: String, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
   ) throws(Errno) {
     var address = sockaddr_un()

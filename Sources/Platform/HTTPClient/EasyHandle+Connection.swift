@@ -25,7 +25,7 @@ extension EasyHandle {
       try set(CURLOPT_CAPATH, nil)
       // Otherwise libcurl would use what it once read for a day, even after a reload.
       try set(CURLOPT_CA_CACHE_TIMEOUT, 0)
-    } else if IssuerDirectory.isComplete {
+    } else if CADirectory.isComplete {
       try set(CURLOPT_CAINFO, nil)
     }
     if let certificate = settings.clientCertificate { try set(CURLOPT_SSLCERT, certificate) }

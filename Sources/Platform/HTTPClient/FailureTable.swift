@@ -72,7 +72,7 @@ nonisolated enum FailureTable {
     "the TLS handshake does not end, although the server accepts connections: large packets may be lost on the way "
     + "(MTU: \(ManualPage.network))"
 
-  private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
+  private static let systemCABundle = "/etc/ssl/certs/ca-certificates.crt"
 
   /// Whether a TLS alert is about the certificate of this client. With TLS 1.3 the alert comes after the handshake, in
   /// place of the response.
@@ -98,7 +98,7 @@ nonisolated enum FailureTable {
     }
     var text = withoutDuration(String(printable))
     // libcurl has found no certificate authorities; in Debian they are in a separate package.
-    if text.hasSuffix(systemAuthorities) { text += "; install the package ca-certificates" }
+    if text.hasSuffix(systemCABundle) { text += "; install the package ca-certificates" }
     if isAboutOwnCertificate(text) {
       text += "; the server demands a client certificate, or rejects the one that it was given"
     }

@@ -52,7 +52,7 @@ import URLReader
       return
     }
     let http2 = try HTTP2Transport(loop: loop, configuration: configuration, meter: meter)
-    http2.onHTTP1 = { [weak self] in self?.sendByHTTP1($0) }
+    http2.onHTTP1 = { [weak self] in self?.sendOverHTTP1($0) }
     http2.onAnswered = { [weak self] in self?.version = "HTTP/2" }
     self.http2 = http2
   }
@@ -83,7 +83,7 @@ import URLReader
       let deadline = loop.now.boot + request.deadline
       http2.send(HTTP2Transport.QueuedRequest(request, to: address, deadline: deadline, completion))
     } else {
-      sendByCurl(request, completion)
+      sendWithCurl(request, completion)
     }
     return HTTPExchange { [weak self] in
       completion.drop()
@@ -109,13 +109,13 @@ import URLReader
   }
 
   /// The server has no HTTP/2.
-  private func sendByHTTP1(_ queued: HTTP2Transport.QueuedRequest) {
+  private func sendOverHTTP1(_ queued: HTTP2Transport.QueuedRequest) {
     var request = queued.request
     request.deadline = max(queued.deadline - loop.now.boot, .milliseconds(1))
-    sendByCurl(request, queued.completion)
+    sendWithCurl(request, queued.completion)
   }
 
-  private func sendByCurl(_ request: HTTPRequest, _ completion: Completion) {
+  private func sendWithCurl(_ request: HTTPRequest, _ completion: Completion) {
     do {
       try start(request, completion)
     } catch {

@@ -37,7 +37,7 @@ import Timekeeping
   }
 
   private func count(_ tls: OpaquePointer) {
-    guard !limit.allows(at: loop.now.boot) else { return }
+    guard !limit.admit(at: loop.now.boot) else { return }
     hasClosedConnection = true
     // As if the peer had announced that it will send no more: OpenSSL then reads no further.
     unsafe SSL_set_shutdown(tls, SSL_RECEIVED_SHUTDOWN)

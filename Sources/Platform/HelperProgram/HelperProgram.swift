@@ -158,7 +158,7 @@ import Timekeeping
   private func killAll() {
     guard !isKilled else { return }
     isKilled = true
-    signal(HelperProgram.endNow)
+    signal(HelperProgram.endSignal)
     timer?.arm(at: loop.now.boot + HelperProgram.grace * 2)
   }
 
@@ -210,7 +210,7 @@ import Timekeeping
   }
 
   /// The signal that kills the program and all its descendants.
-  private static let endNow = Int32(FLEET_END_HELPER)
+  private static let endSignal = Int32(FLEET_END_HELPER)
 
   // MARK: - Spawning
 

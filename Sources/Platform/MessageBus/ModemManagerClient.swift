@@ -83,7 +83,7 @@ package import FixSources
   /// Gets the position of a modem.
   package func locate(_ path: String) {
     ask("GetLocation", of: "\(ModemManagerClient.name).Modem.Location", at: path) {
-      reply throws(MessageBusError) in .position(try ModemPosition(reply, most: ModemManagerClient.maximumBytes))
+      reply throws(MessageBusError) in .position(try ModemPosition(reply, limit: ModemManagerClient.maximumBytes))
     }
   }
 
@@ -188,14 +188,14 @@ extension Modem {
 extension ModemPosition {
   /// Parses a reply of type `a{uv}`.
   ///
-  /// - Parameter most: maximum size of the sentences in bytes.
-  init(_ reply: borrowing BusMessage, most: Int) throws(MessageBusError) {
+  /// - Parameter limit: maximum size of the sentences in bytes.
+  init(_ reply: borrowing BusMessage, limit: Int) throws(MessageBusError) {
     var position = ModemPosition()
     try reply.eachEntry("uv") { reply throws(MessageBusError) in
       switch Modem.LocationSources(rawValue: try reply.number("u", 0 as UInt32)) {
       case .nmea:
         let text = try reply.variant("s") { value throws(MessageBusError) in try value.text() }
-        position.sentences = Array(text.utf8.prefix(most))
+        position.sentences = Array(text.utf8.prefix(limit))
       case .raw:
         position.raw = try reply.variant("a{sv}") { value throws(MessageBusError) in try Raw(value) }
       default: try reply.skip("v")

@@ -10,7 +10,7 @@ struct GPXDocument {
     let message: String
   }
 
-  private static let deepestNesting = 64
+  private static let maximumNesting = 64
   /// Maximum size of an elevation, a time or a name, in bytes.
   private static let maximumTextSize = 256
 
@@ -53,7 +53,7 @@ struct GPXDocument {
   mutating func start(_ name: String, attributes: [(String, String)]) -> Problem? {
     path.append(String(Self.local(name)))
     textBytes.removeAll(keepingCapacity: true)
-    guard path.count <= Self.deepestNesting else {
+    guard path.count <= Self.maximumNesting else {
       return Problem(code: .tooLarge, message: "nests elements too deep")
     }
     if path.count == 1, path.first != "gpx" {
@@ -100,7 +100,7 @@ struct GPXDocument {
       if path == Self.trackPath { track.append(open) }
       if path == Self.routePath { course.append(open) }
       if path == Self.waypointPath { waypoints.append(open) }
-      let stay = dwell ?? (isStop ? RouteMark.usualDwell : nil)
+      let stay = dwell ?? (isStop ? RouteMark.defaultDwell : nil)
       if stay != nil || !name.isEmpty {
         guard marks.count < RouteFile.maximumWaypoints else {
           return Problem(

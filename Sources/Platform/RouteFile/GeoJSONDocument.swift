@@ -159,7 +159,7 @@ struct GeoJSONProperties {
     let type = members["type"]?.string ?? ""
     surroundings = RouteMark.surroundings(type)
     let seconds = members["dwell"]?.double.flatMap(RouteMark.dwell(seconds:))
-    dwell = seconds ?? (RouteMark.isStop(type) ? RouteMark.usualDwell : nil)
+    dwell = seconds ?? (RouteMark.isStop(type) ? RouteMark.defaultDwell : nil)
     times =
       Self.texts(members["coordTimes"]) ?? Self.texts(members["coordinateProperties"]?["times"])
   }

@@ -4,7 +4,7 @@ import SimulatedDrives
 /// The values for `type` of a point, a line or a track in a route file.
 enum RouteMark {
   /// The default duration of a stop.
-  static let usualDwell = Duration.seconds(60)
+  static let defaultDwell = Duration.seconds(60)
 
   /// Nil for any other value.
   static func surroundings(_ type: String) -> Route.Surroundings? {

@@ -64,20 +64,20 @@ package struct Credentials: Sendable {
   /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
   package func token(inFile path: String) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     try Credentials.read(
-      path, othersMay: 0o050, expectedMode: "0640", isText: true,
+      path, allowedForOthers: 0o050, expectedMode: "0640", isText: true,
       advice: "the program that renews the token has to write it")
   }
 
   private static func read(_ path: String, isPrivate: Bool, advice: String) throws(ServiceManagerError) -> Secret {
-    try read(path, othersMay: isPrivate ? 0 : 0o777, expectedMode: "600", isText: false, advice: advice).0
+    try read(path, allowedForOthers: isPrivate ? 0 : 0o777, expectedMode: "600", isText: false, advice: advice).0
   }
 
   /// - Parameters:
-  ///   - othersMay: the permission bits that are allowed in addition to the owner's.
+  ///   - allowedForOthers: the permission bits that are allowed in addition to the owner's.
   ///   - expectedMode: the mode that the file should have.
   ///   - isText: whether the file may have several lines, and be empty temporarily.
   private static func read(
-    _ path: String, othersMay: mode_t, expectedMode: String, isText: Bool, advice: String
+    _ path: String, allowedForOthers: mode_t, expectedMode: String, isText: Bool, advice: String
   ) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     let content: (status: stat, bytes: [UInt8])
     do {
@@ -98,7 +98,7 @@ package struct Credentials: Sendable {
     guard content.status.kind == S_IFREG else {
       throw ServiceManagerError(.unusable, "\(path): this is not a regular file; \(advice)")
     }
-    let others = content.status.st_mode & 0o077 & ~othersMay
+    let others = content.status.st_mode & 0o077 & ~allowedForOthers
     guard others == 0 else {
       throw ServiceManagerError(
         .exposed,

@@ -54,7 +54,7 @@ package final class DatagramSocket {
     self.onEnd = onEnd
     do throws(Errno) {
       descriptor = try ListeningAddress.bind(
-        host: host, port: port, type: Int32(SOCK_DGRAM.rawValue), isReused: group != nil)
+        host: host, port: port, type: Int32(SOCK_DGRAM.rawValue), reusesAddress: group != nil)
     } catch {
       throw StreamSocketError(name, error)
     }

@@ -56,7 +56,7 @@ import SystemCalls
     }
     if unsafe lookup == nil { unsafe lookup = fleet_lookup_start(host, port) }
     do {
-      if timer == nil { timer = try loop.makeTimer { [weak self] in self?.look() } }
+      if timer == nil { timer = try loop.makeTimer { [weak self] in self?.poll() } }
     } catch {
       let failure = StreamSocketError(.failed, "\(name): \(error.message)", cause: error.cause)
       loop.defer { [weak self] in self?.complete(.failure(failure)) }
@@ -71,7 +71,7 @@ import SystemCalls
     timer?.disarm()
   }
 
-  private func look() {
+  private func poll() {
     guard let running = unsafe lookup else {
       complete(.failure(StreamSocketError(.failed, "\(name): there is no memory or thread to look up the name")))
       return

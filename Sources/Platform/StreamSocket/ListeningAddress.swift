@@ -12,15 +12,15 @@ nonisolated enum ListeningAddress {
 
   /// A nonblocking, close-on-exec socket bound to a numeric address. `::` also accepts IPv4.
   ///
-  /// - Parameter isReused: whether to set SO_REUSEADDR. With it a TCP server can bind its address right after a
+  /// - Parameter reusesAddress: whether to set SO_REUSEADDR. With it a TCP server can bind its address right after a
   ///   restart, and programs share the datagrams of a group; but the program that was started last would get all
   ///   unicast datagrams.
-  static func bind(host: String, port: Int, type: Int32, isReused: Bool) throws(Errno) -> Descriptor {
+  static func bind(host: String, port: Int, type: Int32, reusesAddress: Bool) throws(Errno) -> Descriptor {
     guard let address = SocketAddress.withoutLookup(host: host, port: String(port))?.first else { throw Errno(EINVAL) }
     let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = Descriptor(owning: try Errno.retrying { socket(address.family, type | flags, 0) })
     let rawValue = descriptor.rawValue
-    if isReused { try SocketOption.enable(rawValue, SOL_SOCKET, SO_REUSEADDR) }
+    if reusesAddress { try SocketOption.enable(rawValue, SOL_SOCKET, SO_REUSEADDR) }
     if address.family == AF_INET6 { try SocketOption.set(rawValue, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
     _ = try Errno.retrying { unsafe address.withSockaddr { unsafe Glibc.bind(rawValue, $0, $1) } ?? -1 }
     return descriptor

@@ -44,7 +44,8 @@ package final class StreamListener {
     self.onConnection = onConnection
     let name = ListeningAddress.name(host, port)
     do throws(Errno) {
-      descriptor = try ListeningAddress.bind(host: host, port: port, type: Int32(SOCK_STREAM.rawValue), isReused: true)
+      descriptor = try ListeningAddress.bind(
+        host: host, port: port, type: Int32(SOCK_STREAM.rawValue), reusesAddress: true)
       let rawValue = descriptor.rawValue
       _ = try Errno.retrying { listen(rawValue, StreamListener.backlog) }
     } catch {

@@ -8,9 +8,9 @@ package enum AtomicFile {
   /// - Parameters:
   ///   - mode: the permissions, regardless of the umask.
   ///   - isDurable: whether the file and its name are on disk on return.
-  ///   - isNameEnough: whether an empty file is better than none if the disk is full.
+  ///   - allowsEmptyFile: whether an empty file is better than none if the disk is full.
   package static func write(
-    _ bytes: [UInt8], to path: String, mode: mode_t, isDurable: Bool, isNameEnough: Bool = false
+    _ bytes: [UInt8], to path: String, mode: mode_t, isDurable: Bool, allowsEmptyFile: Bool = false
   ) throws(Errno) {
     let temporary = path + ".new"
     // A file that a crash has left behind may be of any kind.
@@ -25,7 +25,7 @@ package enum AtomicFile {
         try Descriptor.write(bytes, to: file.rawValue)
         if isDurable { _ = try Errno.retrying { fsync(file.rawValue) } }
       } catch {
-        guard isNameEnough, error.code == ENOSPC || error.code == EDQUOT else { throw error }
+        guard allowsEmptyFile, error.code == ENOSPC || error.code == EDQUOT else { throw error }
       }
       _ = try Errno.retrying { unsafe rename(temporary, path) }
     } catch {
@@ -38,7 +38,7 @@ package enum AtomicFile {
   /// Gives a file a second name durably; under this name it remains when the first one is replaced.
   ///
   /// - Throws: EEXIST if there is a file of this name.
-  package static func keep(_ path: String, as new: String) throws(Errno) {
+  package static func hardLink(_ path: String, as new: String) throws(Errno) {
     _ = try Errno.retrying { unsafe link(path, new) }
     try syncDirectory(of: new)
   }

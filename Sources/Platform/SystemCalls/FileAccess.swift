@@ -15,7 +15,7 @@ package enum FileAccess {
   }
 
   /// What is in place of a regular file, as in `a FIFO`; nil if it is a regular file, or nothing is there.
-  package static func otherKind(of path: String) -> String? {
+  package static func nonRegularKind(of path: String) -> String? {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return nil }
     switch status.kind {

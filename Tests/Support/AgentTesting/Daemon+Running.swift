@@ -9,7 +9,7 @@ extension Daemon {
     at now: BootInstant = .boot
   ) {
     self.init(
-      seed: seed, waits: true, version: version, buildDate: AgentFixture.start, traffic: traffic, at: now)
+      seed: seed, waitsForSettings: true, version: version, buildDate: AgentFixture.start, traffic: traffic, at: now)
     let now = Moment(boot: now, wall: AgentFixture.start)
     _ = handle(.launched, at: now)
     _ = handle(.settingsRead(.valid(configuration)), at: now)

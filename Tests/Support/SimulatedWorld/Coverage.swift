@@ -273,7 +273,7 @@ enum StoreCase: CaseIterable {
 /// The operations on the store's file, and their outcomes.
 enum FileCase: CaseIterable {
   case open, replace, commit, makeRoom, read, forgetOthers, close
-  case opened, openedAfterSetAside, openedAnother, committed, madeRoom, wasRead, readDamaged, readOwnerless,
+  case opened, openedAfterSetAside, openedAnother, committed, madeRoom, wasRead, readDamaged, readOrphaned,
     readExcess, forgotten, full, unusable, replaced, failed
 
   init(_ operation: StoreAgent.Operation) {
@@ -298,7 +298,7 @@ enum FileCase: CaseIterable {
       case .committed: .committed
       case .madeRoom: .madeRoom
       case .read(_, let damaged, _, _) where !damaged.isEmpty: .readDamaged
-      case .read(_, _, let ownerless, _) where ownerless > 0: .readOwnerless
+      case .read(_, _, let orphaned, _) where orphaned > 0: .readOrphaned
       case .read(_, _, _, let excess) where excess > 0: .readExcess
       case .read: .wasRead
       case .forgotten: .forgotten
@@ -420,7 +420,7 @@ enum EndingCase: CaseIterable {
 /// Actions from outside the daemon.
 enum ActCase: CaseIterable {
   case networkUp, networkGone, networkBack, suspend, reload, stop, sourceEnded, pause, resume, goOffline, goOnline,
-    clockStep, clockSet, askStatus, askMetrics, askReload, askConfirmedReload, askDrive, askSendNow, askMonitor,
+    clockStep, clockSet, askStatus, askMetrics, askReload, askConfirmedReload, askDriverCommand, askSendNow, askMonitor,
     askMonitorPositions, edit, deleteDirectory
   case powerCut, kill
 
@@ -444,7 +444,7 @@ enum ActCase: CaseIterable {
       case .ask(.metrics): .askMetrics
       case .ask(.reload): .askReload
       case .ask(.confirmedReload): .askConfirmedReload
-      case .ask(.drive): .askDrive
+      case .ask(.driverCommand): .askDriverCommand
       case .ask(.sendNow): .askSendNow
       case .ask(.monitor): .askMonitor
       case .ask(.monitorPositions): .askMonitorPositions

@@ -257,10 +257,10 @@ extension World {
       if settingsFault == nil, !isStopping, !isRejected {
         violate("a reload is refused, and the settings are valid: \(why)")
       }
-    case (.drive, .done), (.drive(.offline), .refused), (.drive(.online), .refused): break
+    case (.driverCommand, .done), (.driverCommand(.offline), .refused), (.driverCommand(.online), .refused): break
     case (.sendNow, .done), (.sendNow, .refused): break
     case (.monitorPositions, .monitoringPositions), (.monitorPositions, .refused(.stopping, _)): break
-    case (.drive, .refused(_, let why)):
+    case (.driverCommand, .refused(_, let why)):
       if daemon.run?.vehicle.lifecycle.isRunning == true { violate("\(request) is refused: \(why)") }
     default: violate("\(request) is answered with \(response)")
     }

@@ -81,7 +81,7 @@ extension World {
     if ports[index].isNetwork {
       return PortSession(
         NMEANetworkSession(
-          name: "udp", transport: .datagrams(isGroup: false),
+          name: "udp", transport: .datagrams(isMulticast: false),
           allow: [AddressRange("192.168.0.0/24")].compactMap(\.self), silenceTimeout: World.silenceTimeout, seed: seed))
     }
     if ports[index].isGPSD {

@@ -329,7 +329,7 @@ final class World {
     at now: BootInstant = .boot
   ) -> Daemon {
     Daemon(
-      seed: seed, waits: true, buildDate: Scenario.buildDate, pause: pause, traffic: traffic,
+      seed: seed, waitsForSettings: true, buildDate: Scenario.buildDate, pause: pause, traffic: traffic,
       confirmation: confirmation,
       at: now)
   }
@@ -496,10 +496,10 @@ final class World {
       edit(isTokenWrong: isTokenWrong)
       if let confirm { ask(.confirmedReload(within: .seconds(confirm))) }
     case .deleteDirectory(let milliseconds): deleteDirectory(noticedAfter: .milliseconds(milliseconds))
-    case .pause where scenario.hasInstallationFaults: ask(.drive(.pause))
-    case .resume where scenario.hasInstallationFaults: ask(.drive(.resume))
-    case .goOffline where scenario.hasInstallationFaults: ask(.drive(.offline))
-    case .goOnline where scenario.hasInstallationFaults: ask(.drive(.online))
+    case .pause where scenario.hasInstallationFaults: ask(.driverCommand(.pause))
+    case .resume where scenario.hasInstallationFaults: ask(.driverCommand(.resume))
+    case .goOffline where scenario.hasInstallationFaults: ask(.driverCommand(.offline))
+    case .goOnline where scenario.hasInstallationFaults: ask(.driverCommand(.online))
     case .pause: handle(.pause(nil))
     case .resume: handle(.resume)
     case .goOffline: if agent.dutyRefusal == nil { handle(.goOffline(nil)) }

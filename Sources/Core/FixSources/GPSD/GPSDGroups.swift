@@ -77,7 +77,7 @@ struct GPSDGroups: Sendable {
   }
 
   /// `deadline` has passed: until the next fix each report is read.
-  mutating func late() { isLate = true }
+  mutating func deadlinePassed() { isLate = true }
 
   /// Several fixes came at once, or another connection begins.
   mutating func reset() { self = GPSDGroups() }

@@ -71,7 +71,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       return supervise(.ended(why), at: now)
     case .deadline where isDiscarding: return []
     case .deadline:
-      if let deadline = groups.deadline, now >= deadline { groups.late() }
+      if let deadline = groups.deadline, now >= deadline { groups.deadlinePassed() }
       return supervise(.deadline, at: now) + awaitReport()
     case .needed(let isNeeded):
       self.isNeeded = isNeeded
@@ -81,7 +81,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       guard isNeeded, isDiscarding else { return [] }
       isDiscarding = false
       return awaitReport()
-    case .appeared, .baudRefused, .left, .endOfInput, .modem: return []
+    case .appeared, .baudRefused, .senderDisconnected, .endOfInput, .modem: return []
     }
   }
 

@@ -29,7 +29,7 @@ extension ModemSession: SourceSession {
       case .openFailed(let why): .openFailed(why)
       case .ended(let why): .ended(why)
       case .modem(let input): input
-      case .appeared, .baudRefused, .drained, .needed, .left, .endOfInput: nil
+      case .appeared, .baudRefused, .drained, .needed, .senderDisconnected, .endOfInput: nil
       }
     guard let own else { return [] }
     return line(handle(own, at: now.boot))

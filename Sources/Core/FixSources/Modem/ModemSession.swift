@@ -98,7 +98,7 @@ package struct ModemSession: Sendable {
   private static let maximumShifts = 8
   /// Retry period without permission: no signal reports that permission was granted.
   private static let permissionRetryPeriod = Duration.seconds(60)
-  private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
+  private static let retry = Backoff.Bounds.equalJitter(.seconds(1), cap: .seconds(10))
 
   private let selection: ModemSelection
   private let silenceTimeout: Duration
@@ -187,18 +187,18 @@ package struct ModemSession: Sendable {
 
   /// Whether polling is suspended, because the receiver is known and no fix is needed. Changes of the modem are still
   /// noticed.
-  private var isResting: Bool { !isNeeded && isReading }
+  private var isPollingSuspended: Bool { !isNeeded && isReading }
 
   /// The first position after a rest may be from before the rest, and only serves to recognize the first new one.
   mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) -> [Effect] {
-    let wasResting = isResting
+    let wasSuspended = isPollingSuspended
     self.isNeeded = isNeeded
     guard case .waiting = state else {
-      if wasResting, isNeeded { expectNewPosition() }
+      if wasSuspended, isNeeded { expectNewPosition() }
       return []
     }
-    if isResting { state = .waiting(until: nil) }
-    guard wasResting, isNeeded else { return [] }
+    if isPollingSuspended { state = .waiting(until: nil) }
+    guard wasSuspended, isNeeded else { return [] }
     expectNewPosition()
     return ask(.locate, at: now)
   }
@@ -229,7 +229,7 @@ package struct ModemSession: Sendable {
 
   /// Schedules the next request.
   private mutating func wait(until time: BootInstant?, at now: BootInstant) -> [Effect] {
-    state = .waiting(until: isResting ? nil : time)
+    state = .waiting(until: isPollingSuspended ? nil : time)
     return listIfDue(at: now) ?? []
   }
 

@@ -17,9 +17,9 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     /// An outgoing connection.
     case connection
     /// Incoming connections, at most this many at once.
-    case listener(connections: Int)
-    /// - Parameter isGroup: whether a multicast group is joined.
-    case datagrams(isGroup: Bool)
+    case listener(maximumConnections: Int)
+    /// - Parameter isMulticast: whether a multicast group is joined.
+    case datagrams(isMulticast: Bool)
   }
 
   /// The state of a sender.
@@ -71,7 +71,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
     /// Whether it was sent by this sender. A sender that again sends datagrams from the same address and port is the
     /// same.
-    func isOf(_ sender: SenderState) -> Bool {
+    func wasSent(by sender: SenderState) -> Bool {
       id == sender.id || port != nil && port == sender.port?.number && address == sender.address
     }
   }
@@ -139,7 +139,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// Recognizes the protocol of what senders send before their first sentence.
   private var protocols = ReceiverProtocolDetector()
   /// Counters of senders that were removed.
-  private var gone = NMEADecoder.Counters()
+  private var removedCounters = NMEADecoder.Counters()
   private var isNeeded = true
   /// Whether data is read and discarded, because it arrived while no fix was needed.
   private var isDiscarding = false
@@ -200,7 +200,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   /// An open socket needs no deadline unless there is a group to rejoin.
-  private var isUnsupervised: Bool { isOpen && isServer && !hasGroup && supervisor.isClosed }
+  private var isUnsupervised: Bool { isOpen && isServer && !isMulticast && supervisor.isClosed }
 
   /// Handles an input, and returns the effects in order.
   package mutating func handle(_ input: SourceInput, at now: BootInstant) -> [SourceEffect] {
@@ -217,7 +217,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       removeAll()
       reference = nil
       return fixes + supervise(.ended(why), at: now)
-    case .left(let id):
+    case .senderDisconnected(let id):
       let fixes = id == used ? finishUsed() : []
       remove { $0.id == id }
       return fixes
@@ -326,7 +326,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   private var isServer: Bool { transport != .connection }
   private var isDatagram: Bool { if case .datagrams = transport { true } else { false } }
-  private var hasGroup: Bool { transport == .datagrams(isGroup: true) }
+  private var isMulticast: Bool { transport == .datagrams(isMulticast: true) }
 
   private var maximumSenders: Int {
     switch transport {
@@ -395,13 +395,13 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     senders.append(
       SenderState(
         id: lastID, address: address, port: port.map { Port(number: $0, first: now, last: now) },
-        decoder: NMEADecoder(isDatagrams: isDatagram), since: now, lastSentence: now))
+        decoder: NMEADecoder(receivesDatagrams: isDatagram), since: now, lastSentence: now))
     return lastID
   }
 
   private mutating func remove(_ isGone: (SenderState) -> Bool) {
     for sender in senders where isGone(sender) {
-      gone = gone + sender.decoder.counters
+      removedCounters = removedCounters + sender.decoder.counters
       if sender.id == used { used = nil }
     }
     senders.removeAll(where: isGone)
@@ -435,7 +435,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     senders[index].decoder.decode(bytes, at: now) { fixes.append($0) }
     if isDatagram { senders[index].decoder.endDatagram() }
     let sentences = Int(clamping: senders[index].decoder.counters.sentences &- before)
-    lines.observe(senders.reduce(gone) { $0 + $1.decoder.counters })
+    lines.observe(senders.reduce(removedCounters) { $0 + $1.decoder.counters })
     // If silence had closed the port of the supervisor, it is open again. A group with active senders does not need to
     // be rejoined.
     if isServer { _ = supervise(.appeared, at: now) }
@@ -483,7 +483,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// When the fixes of the sender began to be too far from the last position of another sender; nil if they are not.
   private func distantSince(_ sender: SenderState, _ fixes: [Fix], at now: BootInstant) -> BootInstant? {
     // For an outgoing connection, the settings name the sender.
-    guard isServer, let fix = fixes.last, let reference, !reference.isOf(sender),
+    guard isServer, let fix = fixes.last, let reference, !reference.wasSent(by: sender),
       !Position(coordinate: fix.coordinate, arrival: now).isReachable(from: reference.position)
     else { return nil }
     return sender.distantSince ?? now
@@ -514,7 +514,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       switch effect {
       case .open where isServer && isOpen:
         // The socket was listening all the time, but the interface of a group may have been replaced.
-        if hasGroup { effects.append(.line(.rejoin)) }
+        if isMulticast { effects.append(.line(.rejoin)) }
         effects += supervise(.opened, at: now)
       case .open: effects.append(.line(.open()))
       // The senders' connections remain open as a reserve.

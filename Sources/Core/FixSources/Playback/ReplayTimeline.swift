@@ -13,7 +13,7 @@ package struct ReplayTimeline: Sendable {
   /// The time since the start according to the shifted timestamps.
   private var elapsed = Duration.zero
   /// The shifted time of the last fix.
-  private var placed: Timestamp?
+  private var lastShiftedTime: Timestamp?
 
   /// Maximum gap: a recording that was interrupted for a night continues after a minute.
   package static let maximumGap = Duration.seconds(60)
@@ -55,8 +55,8 @@ package struct ReplayTimeline: Sendable {
     let due = pace > 0 ? start.boot + elapsed : start.boot
     guard shiftsTimes else { return (fix, due) }
     let time = start.wall + elapsed
-    if isLater, time == placed { return nil }
-    placed = time
+    if isLater, time == lastShiftedTime { return nil }
+    lastShiftedTime = time
     var shifted = fix
     shifted.time = .utc(time)
     if pace > 0 {

@@ -27,7 +27,7 @@ package struct BaudProbe: Equatable, Sendable {
   }
 
   /// The duration of trying all rates.
-  package var round: Duration { dwell * BaudProbe.rates.count }
+  package var roundDuration: Duration { dwell * BaudProbe.rates.count }
 
   /// The current rate.
   package var baud: Int { order.indices.contains(index) ? order[index] : BaudProbe.rates[0] }

@@ -58,7 +58,7 @@ package struct PortSupervisor: Sendable {
 
   /// The backoff while nothing announces the device, with jitter, so that the vehicles in a depot do not all reopen
   /// their ports at the same moment after a power cut.
-  private static let retry = Backoff.Bounds.atLeastHalf(.seconds(1), cap: .seconds(10))
+  private static let retry = Backoff.Bounds.equalJitter(.seconds(1), cap: .seconds(10))
 
   /// The problem if nothing is received.
   package var silent = Problem("is open but silent", "check the receiver and its power")

@@ -90,7 +90,8 @@ package struct SerialSession: ElapsedTimeSession {
     self.probe = probe
     // Detection may need two rounds if the receiver started during the first one.
     supervisor = PortSupervisor(
-      device: device, silenceTimeout: silenceTimeout, firstSentenceTimeout: baud == nil ? probe.round * 2 : .zero,
+      device: device, silenceTimeout: silenceTimeout,
+      firstSentenceTimeout: baud == nil ? probe.roundDuration * 2 : .zero,
       seed: seed)
     if baud == nil {
       supervisor.noSentences = PortSupervisor.Problem(
@@ -163,7 +164,7 @@ package struct SerialSession: ElapsedTimeSession {
       // Silence cannot be detected between two reads.
       let fixes = if case .watching = reading { expire(at: now) } else { [SourceEffect]() }
       return fixes + tryNextRate(at: now) + supervise(.deadline, at: now)
-    case .left, .endOfInput, .modem: return []
+    case .senderDisconnected, .endOfInput, .modem: return []
     }
   }
 
@@ -175,7 +176,7 @@ package struct SerialSession: ElapsedTimeSession {
   package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [SourceEffect] {
     guard isTerminal != nil else { return [] }
     if isDiscarding { return discard(bytes, at: now) }
-    let next = pace(bytes.count, at: now)
+    let next = scheduleRead(bytes.count, at: now)
     noteProtocol(of: bytes)
     hasBytes = hasBytes || bytes.count > 0
     let before = decoder.counters.sentences
@@ -200,7 +201,7 @@ package struct SerialSession: ElapsedTimeSession {
   }
 
   /// Decides when to read next.
-  private mutating func pace(_ count: Int, at now: BootInstant) -> [SourceEffect] {
+  private mutating func scheduleRead(_ count: Int, at now: BootInstant) -> [SourceEffect] {
     switch reading {
     case .watching:
       (burst, newest) = (nil, nil)

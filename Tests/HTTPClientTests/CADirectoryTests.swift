@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPClient
 
-struct IssuerDirectoryTests {
+struct CADirectoryTests {
   @Test(
     "a CA directory is recognized by a link that has the hash of an issuer as its name",
     arguments: [
@@ -16,11 +16,11 @@ struct IssuerDirectoryTests {
   func links(names: [String], isKnown: Bool) throws {
     let directory = try TemporaryDirectory()
     for name in names { try #require(symlink("nowhere", directory(name)) == 0) }
-    expectEqual(IssuerDirectory.hasHashLinks(directory.path), isKnown)
+    expectEqual(CADirectory.hasHashLinks(directory.path), isKnown)
   }
 
   @Test("a missing directory is not a CA directory")
   func missing() {
-    expect(!IssuerDirectory.hasHashLinks("/nonexistent/issuers"))
+    expect(!CADirectory.hasHashLinks("/nonexistent/issuers"))
   }
 }

@@ -7,7 +7,7 @@ import Glibc
 /// libcurl uses the system's CA bundle and directory, and parses the whole bundle of 140 CAs for every new connection.
 /// In a directory with hash links (openssl-rehash(1)), as Debian's update-ca-certificates creates, OpenSSL finds the CA
 /// that it needs.
-nonisolated enum IssuerDirectory {
+nonisolated enum CADirectory {
   /// Whether libcurl's default directory has hash links, so that the bundle is not needed. Checked once per process.
   static let isComplete: Bool = {
     // CURLVERSION_EIGHTH is the first version of the struct that contains the directory.
