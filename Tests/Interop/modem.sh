@@ -108,7 +108,7 @@ modem allow setup yes
 "$bin/fleet-locationctl" modem enable --config "$work/settings.toml" | grep "is on now" >/dev/null || fail "enable"
 reports "after root has switched the receiver on"
 modem allow location no
-said "does not give positions to this user; grant it org.freedesktop.ModemManager1.Location with polkit"
+said "does not let this user read positions; grant it org.freedesktop.ModemManager1.Location with polkit"
 modem allow location yes
 modem off
 reports "after the receiver was switched off by another program"
