@@ -143,7 +143,7 @@ package enum ServiceFindings {
           .noSettings, "\(unit) was not started: its settings file did not exist (ConditionPathExists=)",
           "Write the settings, then: systemctl start \(unit)")
       }
-      return .fail(.unitInactive, "\(unit) does not run (\(status.active))", "systemctl enable --now \(unit)")
+      return .fail(.unitInactive, "\(unit) is not running (\(status.active))", "systemctl enable --now \(unit)")
     default:
       return .fail(
         .unitBroken, "\(unit) cannot be loaded (\(status.load))", "systemctl status \(unit) shows the mistake")

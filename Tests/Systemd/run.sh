@@ -160,7 +160,7 @@ bad $'ExecStart=\nExecStart=/bin/false\nRestartSec=1s'
 until_true 30 eval '[ "$(property NRestarts $unit)" -ge 2 ]' || fail "no restart loop"
 doctor_fails "$unit.service is in a restart loop, .*exit status 1" --instance bad
 inside systemctl stop $unit
-doctor_fails "$unit.service does not run (inactive)" --instance bad
+doctor_fails "$unit.service is not running (inactive)" --instance bad
 inside rm -r /etc/systemd/system/$unit.service.d /etc/fleet-locationd/bad.toml
 inside systemctl daemon-reload
 step "a credential with a new value: check and doctor demand a restart, which applies it"
