@@ -280,7 +280,7 @@ struct ServiceFindingsTests {
       running {
         ($0.active, $0.sub, $0.isConditionMet) = ("inactive", "dead", false)
       }, "was not started", "settings file did not exist"),
-    .unit("not started", ServiceStatus(unit: unit), "does not run (inactive)"),
+    .unit("not started", ServiceStatus(unit: unit), "is not running (inactive)"),
     .unit("not installed", running { $0.load = "not-found" }, "systemd has no unit fleet-locationd.service"),
     .unit("masked", running { ($0.load, $0.active, $0.sub) = ("masked", "inactive", "dead") }, "is masked"),
     .unit(
