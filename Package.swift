@@ -27,13 +27,20 @@ let strict: [SwiftSetting] =
 /// `nonisolated`: the compiler checks that (SE-0466).
 let mainThread: [SwiftSetting] = [.defaultIsolation(MainActor.self)]
 
+/// In debug builds, lines of a crash, but no variables for a debugger: a tenth of the time that a module of tests takes
+/// to compile. As the frontend's flag, which comes after the `-g` of every build: of several the last one counts.
+let linesOnly: [SwiftSetting] = [
+  .unsafeFlags(["-Xfrontend", "-gline-tables-only"], .when(configuration: .debug))
+]
+
 /// In debug builds too what the random runs execute is optimized, a module at once, which takes a fifth less CPU than
 /// file by file (`swift build --target Observability`). Checks of overflow, bounds and preconditions stay. The last two
 /// flags withdraw SwiftPM's for a build by files, and the remark that says so.
-let optimized: [SwiftSetting] = [
-  .unsafeFlags(
-    ["-O", "-wmo", "-num-threads", "2", "-disable-batch-mode", "-suppress-remarks"], .when(configuration: .debug))
-]
+let optimized: [SwiftSetting] =
+  linesOnly + [
+    .unsafeFlags(
+      ["-O", "-wmo", "-num-threads", "2", "-disable-batch-mode", "-suppress-remarks"], .when(configuration: .debug))
+  ]
 
 /// A part of the core: it decides, and imports no C module and no platform.
 func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -53,12 +60,6 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
   .systemLibrary(
     name: name, path: "Sources/Platform/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
-
-/// Lines of a crash, but no variables for a debugger: a tenth of the time that a module of tests takes to compile. As
-/// the frontend's flag, which comes after the `-g` of every build: of several the last one counts.
-let linesOnly: [SwiftSetting] = [
-  .unsafeFlags(["-Xfrontend", "-gline-tables-only"], .when(configuration: .debug))
-]
 
 func tests(
   _ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = [], exclude: [String] = []
@@ -249,9 +250,10 @@ let package = Package(
 
     // The local Fleet Engine for demos and tests; nothing that is shipped to a vehicle depends on it.
     .target(
-      name: "FleetEngineEmulator", dependencies: ["COpenSSL", "CMicrohttpd", "CZlib"],
-      // The live map's page: the emulator stays one file.
-      resources: [.embedInCode("LiveMap")], swiftSettings: strict),
+      name: "FleetEngineEmulator", dependencies: ["CLiveMap", "COpenSSL", "CMicrohttpd", "CZlib"],
+      exclude: ["LiveMap"], swiftSettings: strict),
+    // The live map's page: the emulator stays one file.
+    .target(name: "CLiveMap"),
     .executableTarget(
       name: "fleet-engine-emulator",
       dependencies: ["FleetEngineEmulator", "CommandLineOptions", "Positioning", "Release", "RouteFile"],

@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+import CLiveMap
 import Glibc
 
 /// The files of the live map's page: its own are built into the program, Leaflet's are those of Debian's libjs-leaflet.
 package struct PageFiles {
   /// Every file of the folder LiveMap; a test checks that none is missing.
-  static let embedded: [String: [UInt8]] = [
-    "canvas.js": PackageResources.canvas_js,
-    "clusters.js": PackageResources.clusters_js,
-    "controls.js": PackageResources.controls_js,
-    "faults.js": PackageResources.faults_js,
-    "format.js": PackageResources.format_js,
-    "live.js": PackageResources.live_js,
-    "map.css": PackageResources.map_css,
-    "map.html": PackageResources.map_html,
-    "map.js": PackageResources.map_js,
-    "markers.js": PackageResources.markers_js,
-    "model.js": PackageResources.model_js,
-    "panel.js": PackageResources.panel_js,
-    "route.js": PackageResources.route_js,
-    "story.js": PackageResources.story_js,
-    "tracks.js": PackageResources.tracks_js,
-  ]
+  static let embedded: [String: [UInt8]] = {
+    var files: [String: [UInt8]] = [:]
+    var file = unsafe live_map_files()
+    while let next = unsafe file, let name = unsafe next.pointee.name {
+      unsafe files[String(cString: name)] = [UInt8](
+        UnsafeBufferPointer(start: next.pointee.bytes, count: next.pointee.count))
+      unsafe file = next + 1
+    }
+    return files
+  }()
 
   /// Leaflet's files, by the name that the page uses, in order of preference.
   private static let leaflet: [String: [String]] = [
@@ -57,7 +51,7 @@ package struct PageFiles {
     return nil
   }
 
-  static func type(_ name: String) -> String {
+  static func contentType(of name: String) -> String {
     switch name.split(separator: ".").last {
     case "html": "text/html; charset=utf-8"
     case "css": "text/css; charset=utf-8"
