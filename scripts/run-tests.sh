@@ -4,8 +4,9 @@
 #
 # Tests of real processes (Integration) and those that do input and output on the main thread mostly wait, and the test
 # library runs only as many tests at once as there are processors. So they run in processes of their own, in parallel with all
-# other tests. Tests of wall time (…TimingTests) run last, alone. `sanitized` runs what scripts/sanitize.sh has built. Prints a
-# line for each process that passed, and the failed tests of each one that did not.
+# other tests. Suites of wall time (…TimingTests) run last, each in a process of its own: their tests mostly wait, too.
+# `sanitized` runs what scripts/sanitize.sh has built. Prints a line for each process that passed, and the failed tests of each
+# one that did not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,15 +37,22 @@ unit() {
   local name=${1%[./]}
   run "${name#Integration.}" --filter "^$1" --skip TimingTests
 }
-export -f unit
+timing() {
+  local name=${1%/}
+  run "${name##*.}" --no-parallel --filter "^$1"
+}
+export -f unit timing
 
 waiting='HTTPClientTests|LocationDaemonTests|HelperProgramTests|DiagnosisTests|FleetEngineEmulatorTests'
+longest='\.(SecrecyTests|DoctorCommandTests|FleetEngineFaultTests|SourcePriorityTests)/'
 "$program" --testing-library swift-testing --list-tests >"$work/list"
 expected=$(grep -vc 'TimingTests/' "$work/list")
 failed=0
 if [ "$part" != timing ]; then
   grep -oE "^(Integration\.[A-Za-z0-9]+/|($waiting)\.)" "$work/list" | grep -v 'TimingTests/$' | sort -ur >"$work/units"
-  xargs -a "$work/units" -P "${TEST_PROCESSES:-4}" -I{} bash -c 'unit {}' &
+  # Those that take longest begin first, so that none is left alone at the end.
+  { grep -E "$longest" "$work/units" || true; grep -vE "$longest" "$work/units"; } |
+    xargs -P "${TEST_PROCESSES:-6}" -I{} bash -c 'unit {}' &
   nice -n 5 bash -c "run others --skip '^(Integration|$waiting)\\.' --skip TimingTests" || failed=1
   wait %1 || failed=1
   # Without this check, a suite that no filter matches would be missed unnoticed.
@@ -52,7 +60,7 @@ if [ "$part" != timing ]; then
   [ $failed -ne 0 ] || [ "$ran" -eq "$expected" ] || { echo "$ran tests ran of $expected" >&2; failed=1; }
 fi
 if [ "$part" = all ] || [ "$part" = timing ]; then
-  run timing --no-parallel --filter TimingTests || failed=1
+  grep -oE '^[A-Za-z]+\.[A-Za-z]+TimingTests/' "$work/list" | sort -u | xargs -P 4 -I{} bash -c 'timing {}' || failed=1
 fi
 [ $failed -eq 0 ] || { echo "Tests failed; each is named above" >&2; exit 1; }
 [ "$part" = timing ] || echo "$ran tests passed"
