@@ -146,13 +146,25 @@ struct LineScenarios {
     expectEqual(World.second(of: try #require(world.server.applied.last).live), 180)
   }
 
-  @Test(
-    "an incomplete epoch that a modem stored from a garbled line is used with the sentences that the modem received")
+  @Test("of an epoch that reached a modem incomplete over a garbled line, the received sentences are used")
   func keptSinceNoise() throws {
     _ = try World.drive(
       Scenario(
         seed: 399_008, duration: 180, drive: .steady(14.0),
         faults: [Fault(.heldBack, 170..<172), Fault(.speed(4800), 151..<169)], noise: 0.0, hasModem: true))
+  }
+
+  @Test(
+    "the first fix of a modem that had stored damaged sentences is used with the sentences that have arrived",
+    arguments: [91, 113])
+  func modemAfterNoise(free: Int) throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 787_764, duration: free + 15, drive: .steady(14.0),
+        faults: [Fault(.bytesLost(0.1), 62..<93), Fault(.otherDaemon(vehicle: "truck-1"), 0..<free)],
+        acts: [(63, .reload(vehicle: "truck-2")), (88, .reload(vehicle: "truck-1"))], noise: 0.0, hasModem: true,
+        hasCertificates: true))
+    expect(!world.applied(free..<free + 15).isEmpty)
   }
 
   @Test(
@@ -251,7 +263,8 @@ struct LineScenarios {
         noise: 0, dialect: .dateLast, hasCertificates: true))
   }
 
-  @Test("a sentence that lost two equal digits, and its date, has a valid checksum, so its wrong fix is not detected")
+  @Test(
+    "a sentence that lost two equal digits has a valid checksum, so its wrong fix is not detected, even without a date")
   func collisionWithoutDate() throws {
     let world = try World.drive(
       Scenario(

@@ -64,7 +64,7 @@ struct RecordingScenarios {
     expect(!world.applied(224..<247).isEmpty)
   }
 
-  @Test("in a pipe, a pause's last readable epoch is complete only after the pause, even if noise damages later epochs")
+  @Test("from a pipe, a pause's last undamaged epoch is reported after the pause, even if noise damages later epochs")
   func epochBeforeNoise() throws {
     let world = try World.drive(
       Scenario(
@@ -156,5 +156,24 @@ struct RecordingScenarios {
         seed: 10_562_950, duration: 257, drive: .random, faults: [Fault(.bytesLost(0.1), 68..<191)], noise: 0,
         dialect: .usual, recording: .pipe, hasInstallationFaults: true))
     expectEqual(world.fixesOfCollisions, 2)
+  }
+
+  @Test(
+    "a burst from a pipe is replayed at the pace of its times, and what has not been replayed is lost in a power cut",
+    arguments: [
+      Scenario(
+        seed: 10_736_652, duration: 365, drive: .steady(14.0),
+        faults: [Fault(.heldBack, 282..<313), Fault(.credentialMissing, 111..<271)],
+        acts: [(111, .kill(afterEffects: 0, seconds: 2))], noise: 0.0, recording: .pipe, hasInstallationFaults: true),
+      Scenario(
+        seed: 10_736_652, duration: 600, drive: .steady(14.0),
+        faults: [Fault(.heldBack, 276..<316), Fault(.credentialMissing, 111..<271)],
+        acts: [(547, .powerCut(afterEffects: 0, seconds: 6)), (111, .kill(afterEffects: 2, seconds: 2))], noise: 0.0,
+        recording: .pipe, hasInstallationFaults: true),
+    ])
+  func lateBurst(scenario: Scenario) throws {
+    let world = try World.drive(scenario)
+    let last = try #require(world.server.applied.last.map { World.second(of: $0.live) })
+    expect(scenario.duration == 365 ? last == 337 : last > 580)
   }
 }

@@ -15,7 +15,7 @@ extension World {
     checkStamps()
     checkTimes()
     checkGaps()
-    checkCoverage()
+    checkPositionGaps()
     checkDelivered()
     checkThinning()
     checkBacklog()
@@ -328,7 +328,7 @@ extension World {
   /// paused or used by another daemon.
   private func hasPaused(from start: Double, to end: Double) -> Bool {
     let open = absentSince.map { [$0...max(now, $0)] } ?? []
-    return (pauses + inactiveSpans + open + openPauses).contains {
+    return (disconnectedSpans + inactiveSpans + open + openPauses).contains {
       start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end
     }
   }
@@ -340,7 +340,7 @@ extension World {
   }
 
   /// The gap between two queued or delivered positions never exceeds what the reporting policy allows.
-  private func checkCoverage() {
+  private func checkPositionGaps() {
     // A reload may change the vehicle, and the previous vehicle's pending positions are not counted here.
     guard !scenario.acts.contains(where: { if case .reload = $0.act { true } else { false } }) else { return }
     // A file has no positions from the time of the run.
@@ -358,7 +358,8 @@ extension World {
     for key in lostInCuts { add(key.id) }
     guard var before = stamps.min() else { return }
     let delays = comparisonDelays
-    let replayDelay = ports.map(\.replayDelay).max() ?? 0
+    // What has been read and not replayed yet is lost with the process.
+    let replayDelay = ports.indices.map { self.replayDelay(of: $0, at: Int(second)) }.max() ?? 0
     let end = Int(second) - 1
     let heartbeat = 52
     for stamp in stamps.sorted() + [end] {

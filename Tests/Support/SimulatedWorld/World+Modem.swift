@@ -12,6 +12,8 @@ struct SimulatedModem {
   /// The last sentence of each kind, with its line end.
   private var kept: [String: [UInt8]] = [:]
   private var line: [UInt8] = []
+  /// The last three seconds in which it received an epoch.
+  private(set) var epochs: [Int] = []
 
   /// The properties of the modem.
   var modem: Modem {
@@ -38,8 +40,9 @@ struct SimulatedModem {
   }
 
   /// The receiver sends sentences.
-  mutating func hear(_ bytes: [UInt8]) {
+  mutating func hear(_ bytes: [UInt8], at second: Int) {
     guard enabled.contains(.nmea) else { return }
+    if epochs.last != second { epochs = epochs.suffix(2) + [second] }
     for byte in bytes {
       line.append(byte)
       guard byte == 10 else { continue }
@@ -50,12 +53,12 @@ struct SimulatedModem {
   }
 }
 
-/// The messages between ModemManager, which has the modem's receiver, and the daemon.
+/// The messages between ModemManager and the daemon.
 extension World {
   func replugModem(_ index: Int, isThere: Bool) {
     if isThere { ports[index].modem?.replug() }
     // A modem that was never read is not reported as lost.
-    if isThere || ports[index].speed != nil {
+    if isThere || ports[index].baud != nil {
       if !isThere { ports[index].close() }
       handlePort(index, .modem(.changed))
     }
@@ -71,8 +74,8 @@ extension World {
       handlePort(index, .modem(.enabled))
     case .locate(let path):
       ports[index].askedAt = now
-      if ports[index].speed == nil {
-        ports[index].speed = scenario.baud
+      if ports[index].baud == nil {
+        ports[index].baud = scenario.baud
         ports[index].openedAt = now
       }
       let position = ports[index].isPlugged ? ports[index].modem?.position(of: path) : nil

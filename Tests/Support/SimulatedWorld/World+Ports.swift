@@ -139,15 +139,16 @@ extension World {
       }
       coverFaults(of: index, at: second)
       let output = receivers[index].output(second: second, of: drive, wallError: wallError)
-      let speed = ports[index].receiverSpeed(at: second, otherwise: scenario.baud)
-      let isGood = isGood(index, at: second, speed: speed)
+      let baud = ports[index].receiverBaudRate(at: second, otherwise: scenario.baud)
+      let isGood = isGood(index, at: second, baud: baud)
       ports[index].soundFor = isGood && output.isSound ? ports[index].soundFor + 1 : 0
       // ModemManager stores a modem's last sentences, whether the daemon reads them or not. For 3 s after a pause, a
       // fix with an earlier time than expected is treated as one from the pause.
       let isNew = isInOrder || neededSince.map { now - $0 > .seconds(4) } ?? true
       let isRead = ports[index].modem == nil && areFixesNeeded && (isNew || ports[index].isNetwork)
       if isGood, output.isSound, isRead { ports[index].awaited.insert(second) }
-      // The agent decides which of several sources it uses; it must find one that has been good for this time.
+      // With several sources, or a modem, a fix is required only after a source has been good for more than
+      // `electionTime` seconds.
       let isFound = ports[index].soundFor > (ports.count > 1 || ports[index].modem != nil ? World.electionTime : 0)
       if isFound { isSound = true }
       var bytes: [UInt8] = []
@@ -158,8 +159,8 @@ extension World {
         for fix in output.fixes { bytes += scenario.dialect.epoch(of: fix) }
         if let stamp = output.voidAt { bytes += scenario.dialect.void(at: stamp, isDated: !scenario.isDateless) }
       }
-      checkPort(index, at: second, speed: speed, isTalking: !bytes.isEmpty)
-      ports[index].transmit(bytes, at: second, receiverSpeed: speed)
+      checkPort(index, at: second, baud: baud, isTalking: !bytes.isEmpty)
+      ports[index].transmit(bytes, at: second, receiverBaudRate: baud)
     }
     track.append((isSound, drive.speed))
   }
@@ -177,8 +178,8 @@ extension World {
   }
 
   /// Whether the data of this second passes through the line unchanged.
-  private func isGood(_ index: Int, at second: Int, speed: Int) -> Bool {
-    ports[index].speed == speed && ports[index].openedAt <= now && !ports[index].isDisturbed(at: second)
+  private func isGood(_ index: Int, at second: Int, baud: Int) -> Bool {
+    ports[index].baud == baud && ports[index].openedAt <= now && !ports[index].isDisturbed(at: second)
       && !(ports[index].recording != nil && ports[index].hasEnded)
       && (!ports[index].isNetwork || isInOrder)
   }
@@ -202,22 +203,26 @@ extension World {
     if ports[index].modem != nil { return replugModem(index, isThere: isThere) }
     if isThere {
       handlePort(index, .appeared)
-    } else if ports[index].speed != nil {
+    } else if ports[index].baud != nil {
       ports[index].close()
       handlePort(index, .ended("/dev/gps\(index) was unplugged"))
     }
   }
 
+  /// The number of seconds by which a replay may be late: a burst is replayed at the pace of its times, and a wrong
+  /// time delays what follows it.
+  func replayDelay(of index: Int, at second: Int) -> Int {
+    guard ports[index].recording != nil else { return 0 }
+    let bursts = scenario.faults.filter { if case .heldBack = $0.kind { $0.from <= second } else { false } }
+    return bursts.reduce(0) { $0 + $1.until - $1.from } + ports[index].replayDelay
+  }
+
   /// Checks that every position that was transmitted was decoded, and that a port that can be read is read.
-  private func checkPort(_ index: Int, at second: Int, speed: Int, isTalking: Bool) {
+  private func checkPort(_ index: Int, at second: Int, baud: Int, isTalking: Bool) {
     // A recording has no pauses between epochs: an epoch may end only with the next one.
     let isRecording = ports[index].recording != nil
     let last = isRecording ? ports[index].lastWhole : second
-    // A burst from a recording is replayed at the pace of its times.
-    let bursts = scenario.faults.filter { fault in
-      if case .heldBack = fault.kind { isRecording && fault.from <= second } else { false }
-    }
-    let longest = bursts.reduce(0) { $0 + $1.until - $1.from } + ports[index].replayDelay
+    let longest = replayDelay(of: index, at: second)
     for awaited in ports[index].awaited where awaited <= second - 2 - longest && awaited < last {
       violate("the position of second \(awaited) went into a good line, and never came out of the decoder")
       ports[index].awaited.remove(awaited)
@@ -232,7 +237,7 @@ extension World {
     ports[index].fineSince = since
     // The waits between attempts grow to 10 s; all baud rates are tried in 23 s, but first a silence may have to be
     // noticed.
-    if second - since > (scenario.isAutobaud ? 80 : 25), ports[index].speed != speed {
+    if second - since > (scenario.isAutobaud ? 80 : 25), ports[index].baud != baud {
       violate("nothing has been wrong with port \(index) for \(second - since) s, and it is not read")
     }
     if !areFixesNeeded, pausedAt == nil { violate("the receivers are not read although there is no pause") }
@@ -264,7 +269,7 @@ extension World {
     let bytes = ports[index].unread
     guard !bytes.isEmpty else { return }
     ports[index].unread = []
-    if ports[index].modem != nil { ports[index].modem?.hear(bytes); return }
+    if ports[index].modem != nil { ports[index].modem?.hear(bytes, at: Int(second)); return }
     let sender = SourceSender.datagram(IPAddress(v4: 0xC0A8_0001), port: 5000)
     receive(bytes, from: ports[index].isNetwork ? sender : .peer, of: ports[index].id)
   }
@@ -283,11 +288,11 @@ extension World {
         return handlePort(index, .openFailed(why))
       }
       ports[index].isReleased = false
-      ports[index].speed = baud ?? scenario.baud
+      ports[index].baud = baud ?? scenario.baud
       ports[index].openedAt = now
       handlePort(index, .opened(isTerminal: !ports[index].isNetwork && !ports[index].isGPSD))
     case .setBaud(let baud):
-      ports[index].speed = baud
+      ports[index].baud = baud
       ports[index].openedAt = now
     case .close: ports[index].close()
     case .end:
@@ -336,7 +341,10 @@ extension World {
     let isLasting = ports[index].recording != nil || ports[index].modem != nil
     let stamped = isLasting ? fix.timestamp.map { Int(($0 - Scenario.boot).wholeSeconds) } : nil
     let epoch = min(stamped ?? second, second)
-    let isDisturbed = [epoch, second, second - age, second - age - asleep].contains { ports[index].isDisturbed(at: $0) }
+    // Which kinds of sentences a modem has is known from what it received before. If that was damaged, an epoch may be
+    // used before all of its sentences have arrived.
+    let disturbable = [epoch, second, second - age, second - age - asleep] + (ports[index].modem?.epochs ?? [])
+    let isDisturbed = disturbable.contains { ports[index].isDisturbed(at: $0) }
     let isWhole = !isOvertaken && !isRunTogether && !isDisturbed
     let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
     if let reported {
@@ -390,7 +398,7 @@ extension World {
     }
     // A modem may have stored the last fix from before a suspend.
     let asleep = scenario.hasModem && now - resumedAt <= .seconds(1) ? suspendedFor : .zero
-    let errors = (0...10).map { clockLead(at: self.second - Double($0)) }
+    let errors = (0...10).map { clockOffset(at: self.second - Double($0)) }
     let lead = (errors.max() ?? 0) - errors[0]
     let late = Duration.seconds(5 + (held.max() ?? 0) + lead) + slowestResponse + asleep
     let isCorrected =
@@ -401,13 +409,13 @@ extension World {
   }
 
   /// The number of seconds by which the first receiver's clock is ahead.
-  private func clockLead(at second: Double) -> Int {
-    scenario.faults.reduce(0) { lead, fault in
-      guard fault.source == 0, fault.isActive(at: second) else { return lead }
+  private func clockOffset(at second: Double) -> Int {
+    scenario.faults.reduce(0) { offset, fault in
+      guard fault.source == 0, fault.isActive(at: second) else { return offset }
       return switch fault.kind {
-      case .ahead(let seconds): lead + seconds
-      case .behind(let seconds): lead - seconds
-      default: lead
+      case .ahead(let seconds): offset + seconds
+      case .behind(let seconds): offset - seconds
+      default: offset
       }
     }
   }
