@@ -30,7 +30,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "if the network fails between a pause and its OFFLINE, OFFLINE is accepted after the network's return",
+    "if there is no network when a pause begins, OFFLINE is accepted after the network's return",
     arguments: [true, false])
   func networkDies(isSilent: Bool) throws {
     let world = try World.drive(
@@ -45,7 +45,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "if the power fails at any effect between a pause and its OFFLINE, OFFLINE is accepted after the next start",
+    "if the power fails at any effect of a pause, and the driver then repeats the pause, OFFLINE is accepted",
     arguments: 0..<6)
   func powerCut(effects: Int) throws {
     let world = try World.drive(
@@ -54,6 +54,19 @@ struct DutyScenarios {
         settings: Self.trips))
     expectEqual(world.runNumber, 1)
     expectEqual(world.pauseNote?.offline, "trips/provider/truck-1")
+    expectEqual(world.server.states.last?.isOnline, false)
+  }
+
+  @Test(
+    "if the power fails while OFFLINE is pending, it is sent after the restart without another command",
+    arguments: [Scenario.Act.pause, .goOffline])
+  func powerCutWhilePending(command: Scenario.Act) throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 600, faults: [Fault(.unreachable, 295..<330)],
+        acts: [(301, command), (303, .powerCut(afterEffects: 0, seconds: 20))], settings: Self.trips))
+    expectEqual(world.runNumber, 1)
+    expectEqual(states(world, from: 301).first, false)
     expectEqual(world.server.states.last?.isOnline, false)
   }
 
@@ -113,13 +126,13 @@ struct DutyScenarios {
   @Test(
     "if a pause ends while OFFLINE is in flight, ONLINE is the final state, whether or not that request is cancelled",
     arguments: 0..<10)
-  func resume(tenth: Int) throws {
+  func resume(number: Int) throws {
     // OFFLINE takes 7 s to 14 s to arrive; later requests arrive at once. The vehicle is parked, so that no later
     // update corrects a wrong final state.
     let world = try World.drive(
       Scenario(
-        seed: UInt64(3 * tenth + 1), duration: 325, drive: .steady(0), faults: [Fault(.latency(7000), 300..<303)],
-        acts: [(0, .network(true)), (301, .pause), (303, .resume)] + (tenth < 5 ? [] : [(304, .networkUp)]),
+        seed: UInt64(3 * number + 1), duration: 325, drive: .steady(0), faults: [Fault(.latency(7000), 300..<303)],
+        acts: [(0, .network(true)), (301, .pause), (303, .resume)] + (number < 5 ? [] : [(304, .networkUp)]),
         settings: Self.trips))
     expect(states(world, from: 301).contains(false))
     expectEqual(world.server.states.last?.isOnline, true)
@@ -129,15 +142,15 @@ struct DutyScenarios {
   @Test(
     "if a position is in flight when a pause begins, and may arrive after OFFLINE, OFFLINE is the final state",
     arguments: 0..<10)
-  func inFlight(tenth: Int) throws {
+  func inFlight(offset: Int) throws {
     // Requests every 5 s that take 4 s to 8 s: one is in flight when the pause begins.
     let world = try World.drive(
       Scenario(
-        duration: 400, faults: [Fault(.latency(4000), 250..<400)], acts: [(300 + tenth, .pause)],
+        duration: 400, faults: [Fault(.latency(4000), 250..<400)], acts: [(300 + offset, .pause)],
         settings: Self.trips + [.interval(5)]))
     expectEqual(world.server.states.last?.isOnline, false)
     expect(world.pauseNote?.offline != nil)
-    expect(world.attempts((300 + tenth)..<400) <= 5)
+    expect(world.attempts((300 + offset)..<400) <= 5)
   }
 
   @Test(
@@ -212,7 +225,7 @@ struct DutyScenarios {
   }
 
   @Test(
-    "if the power fails at any effect after going off duty, OFFLINE is accepted after the next start",
+    "if the power fails at any effect of going off duty, and the driver then repeats the command, OFFLINE is accepted",
     arguments: 0..<6)
   func offDutyPowerCut(effects: Int) throws {
     let world = try World.drive(
@@ -229,14 +242,14 @@ struct DutyScenarios {
   @Test(
     "if a driver goes off duty while positions with late or lost responses are in flight, OFFLINE is the final state",
     arguments: 0..<10)
-  func offDutyUnanswered(tenth: Int) throws {
+  func offDutyUnanswered(offset: Int) throws {
     let world = try World.drive(
       Scenario(
-        seed: UInt64(tenth + 1), duration: 400,
+        seed: UInt64(offset + 1), duration: 400,
         faults: [
-          tenth < 5 ? Fault(.latency(4000), 250..<400) : Fault(.closedUnanswered(1, appliedWithin: 12), 296..<306)
+          offset < 5 ? Fault(.latency(4000), 250..<400) : Fault(.closedUnanswered(1, appliedWithin: 12), 296..<306)
         ],
-        acts: [(300 + tenth, .goOffline)], settings: Self.trips + [.interval(5)]))
+        acts: [(300 + offset, .goOffline)], settings: Self.trips + [.interval(5)]))
     expectEqual(world.server.states.last?.isOnline, false)
     expectEqual(world.dutyNote?.isAccepted, true)
   }

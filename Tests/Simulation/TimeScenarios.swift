@@ -65,8 +65,7 @@ struct TimeScenarios {
         wallError: 1_576_800_000, noise: 0.0, secondReceiver: .init(lag: 0, metresOff: 60.0), hasCertificates: true))
   }
 
-  @Test(
-    "if the clock of a receiver that was right jumps, its own earlier time corrects it, even if responses took 12 s")
+  @Test("if the clock of a receiver jumps, its time before the jump corrects it, even if responses took 12 s")
   func jumpsInSlowNetwork() throws {
     let ahead = 1_650_000_000
     _ = try World.drive(
@@ -190,7 +189,7 @@ struct TimeScenarios {
     expect(!world.server.applied.contains { $0.isIgnored })
   }
 
-  @Test("a receiver that does not know the leap seconds is reported, and so is its correction")
+  @Test("a receiver that does not know the leap seconds is reported, and reported again when its clock is right")
   func leapSeconds() throws {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.ahead(18), 1..<200)]))
     expectEqual(world.events(.receiverClock).count, 2)
@@ -264,11 +263,12 @@ struct TimeScenarios {
   }
 
   @Test(
-    "if the machine's clock is years ahead, the first update waits until the receiver's time has been steady for 5 s",
+    "if the machine's clock is years ahead, the first update waits for 5 s of steady receiver time, and 3 s at most more",
     arguments: [315_360_000, 946_080_000] as [Int64])
   func firstUpdate(wallError: Int64) throws {
     let world = try World.drive(Scenario(duration: 60, wallError: wallError, hasCertificates: true))
-    expect(try #require(world.server.applied.first).at < 8)
+    let first = try #require(world.server.applied.first).at
+    expect(first >= 5 && first < 8)
   }
 
   @Test(
@@ -515,7 +515,7 @@ struct TimeScenarios {
         hasCertificates: true))
   }
 
-  @Test("positions that were queued before their own timestamps are misdated, even if the vehicle is stationary")
+  @Test("the simulation checks no thinned position that was queued before its timestamp, even of a parked vehicle")
   func thinnedWhileStationary() throws {
     let scenarios = [
       Scenario(
