@@ -14,7 +14,7 @@ enum Identifier {
     if let scalar = scalars.first(where: { "/:?,#".unicodeScalars.contains($0) }) {
       return "contains \"\(scalar)\"; an ID has none of / : ? , #"
     }
-    // The control tool could not read the daemon's responses.
+    // With such an ID, the control tool could not read the daemon's responses.
     if JSONReader.hasManyMarks(text) { return "has more than \(JSONReader.maximumMarks) combining marks in a row" }
     if scalars.contains(where: { $0.properties.generalCategory == .control }) {
       return "contains a control character"

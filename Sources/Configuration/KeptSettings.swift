@@ -55,8 +55,8 @@ package struct KeptSettings: Sendable {
   /// - Parameters:
   ///   - mainPath: the main settings file; relative paths are relative to its directory.
   ///   - environment: the machine that the settings may refer to.
-  ///   - areFilesValid: the files have no mistakes, but are replaced. Whether that is allowed is decided with
-  ///     `SettingsParts`.
+  ///   - areFilesValid: whether the files have no mistakes, and are replaced for another reason. Then `SettingsParts`
+  ///     decides whether that is allowed.
   /// - Throws: why they are not used.
   package func settings(
     replacing mainPath: String, areFilesValid: Bool = false, environment: ConfigurationEnvironment

@@ -10,10 +10,10 @@ struct PartialSettings {
   /// Maximum number of lines with an error in one file.
   private static let maxErrors = 20
 
-  /// A file or directory that is empty, or that this user may not read, names no other destination.
+  /// A file or directory that is empty, or that cannot be read, is assumed to name no other destination.
   ///
-  /// - Throws: a file is missing or is not text, or a line with an error may decide where positions and credentials are
-  ///   sent.
+  /// - Throws: a file is missing, too large, not a regular file or not text, or a line with an error may decide where
+  ///   positions and credentials are sent.
   init(path: String, environment: ConfigurationEnvironment) throws(KeptSettings.Refusal) {
     var root = TOMLValue(content: .table([:]), position: SourcePosition(file: path))
     let (files, _, unreadable) = SettingsFile.names(path: path, environment: environment)

@@ -131,7 +131,7 @@ extension SettingType where Value == Double {
 
   private enum Measure { case distance, speed, acceleration }
 
-  /// - Parameter write: a number with its unit.
+  /// - Parameter write: formats a value with its unit.
   private static func quantity(
     _ measure: Measure, _ range: ClosedRange<Double>, _ write: @escaping @Sendable (Double) -> String
   ) -> SettingType {
@@ -157,7 +157,7 @@ extension SettingType where Value == Double {
     metres >= 1000 ? "\(plain(metres / 1000)) km" : "\(plain(metres)) m"
   }
 
-  /// Rounded to a millionth: 250 km/h are 69.444… m/s, which are not exactly 250 km/h.
+  /// Rounded to a millionth: 250 km/h are stored as 69.444… m/s, which do not convert back to exactly 250 km/h.
   @Sendable private static func plain(_ number: Double) -> String {
     let rounded = (number * 1e6).rounded() / 1e6
     return Int(exactly: rounded).map { "\($0)" } ?? "\(rounded)"

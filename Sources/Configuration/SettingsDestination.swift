@@ -85,9 +85,9 @@ enum SettingsDestination {
     root.members[section.rawValue]?.value.members ?? [:]
   }
 
-  /// Rejects an unknown section, or an unknown key of another section, that may be a misspelling of a section or key
-  /// that decides the destination. An unknown section is harmless only if its name is close to that of another section,
-  /// and none of its keys is close to a key that decides the destination.
+  /// Rejects an unknown section, or an unknown key of a section that does not decide the destination, if it may be a
+  /// misspelling of a section or key that does. An unknown section is harmless only if its name is close to that of a
+  /// section that does not decide the destination, and none of its keys is close to a key that does.
   private static func rejectMisspelled(in root: TOMLValue) throws(KeptSettings.Refusal) {
     let (all, names) = (SettingSection.allCases.map(\.rawValue), keys + sections.map(\.rawValue))
     for (name, member) in root.members.sorted(by: { $0.key < $1.key }) {

@@ -105,7 +105,8 @@ struct SettingsReader {
     keyName(of: target).map { "\(name(of: $0.section)).\($0.name)" }
   }
 
-  /// Why a file that a setting names cannot be read; nil if it can.
+  /// Why a file that a setting names cannot be read; nil if it can. The limit is one byte, so `tooLarge` means that
+  /// it can be read.
   func problem(ofFile path: String) -> ConfigurationEnvironment.FileProblem? {
     do throws(ConfigurationEnvironment.FileProblem) {
       _ = try context.environment.readFile(path, 1)
@@ -150,7 +151,7 @@ struct SettingsReader {
   /// The number of sources; one if none is written, so that its missing keys are reported.
   var sourceCount: Int { max(sources.count, 1) }
 
-  /// Makes this the current source, of which no key has been read.
+  /// Makes this the current source, and forgets what was read of the previous one.
   mutating func select(source index: Int) {
     source = index
     invalidKeys = invalidKeys.filter { keyName(of: $0)?.section != .source }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 
-/// Explains a syntax error of a TOML file and how to correct it, for readers who do not know TOML. It never contains a
-/// value, because values may be secrets.
+/// Explains a syntax error of a TOML file and how to correct it, for readers who do not know TOML. The message never
+/// contains a value, because values may be secrets.
 struct TOMLMistake {
   private let lines: [Substring]
   /// From 1.

@@ -33,7 +33,8 @@ extension TOMLValue {
     return text
   }
 
-  /// A `text` with those comments as lines again. No value has more than one line.
+  /// A result of `text`, without the prefixes of those comments. Every value is on one line, so each line is handled
+  /// separately.
   static func uncommented(_ text: [UInt8]) -> [UInt8] {
     let prefix = Array(commentPrefix.utf8)
     return Array(

@@ -26,7 +26,7 @@ struct CommandError: Error {
     case usage = 64
     case data = 65
     case noInput = 66
-    /// No daemon answers.
+    /// No daemon answers, or something else that the command needs is not available.
     case unavailable = 69
     case io = 74
     /// The result is not known yet.

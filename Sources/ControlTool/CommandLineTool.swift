@@ -61,7 +61,7 @@ import Release
     }
   }
 
-  /// The same as `--help`, also after a command's name.
+  /// `help` is the same as `--help`, and `help COMMAND` the same as `COMMAND --help`.
   private static let helpWord = "help"
 
   private static func command(_ word: String) throws(CommandError) -> any Command.Type {
@@ -73,7 +73,7 @@ import Release
       "unknown command \"\(word)\"; \(hint.map { "did you mean \($0)?" } ?? "the commands are: \(commandNames)")")
   }
 
-  /// The equivalent here of a word that other programs use; nil if there is none.
+  /// The command to suggest for a word that other programs use; nil if there is none.
   private static func otherCommand(_ word: String) -> String? {
     switch word {
     case "start", "stop", "restart", "enable", "disable": "systemctl \(word) fleet-locationd"

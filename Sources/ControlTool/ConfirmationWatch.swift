@@ -15,7 +15,8 @@ struct ConfirmationWatch {
     case undecided(String)
   }
 
-  /// Additional time for the daemon to report the result, and for a clock that was stopped briefly.
+  /// Additional time for the daemon to report the result, and for short periods that do not count, such as those
+  /// without a network.
   private static let grace = Duration.seconds(30)
 
   private let limit: Duration
@@ -42,7 +43,7 @@ struct ConfirmationWatch {
         return .failed("the new settings were reverted, and the previous settings are in force again: \(why)")
       }
       if let why = settings?.unconfirmed { return .failed("the new settings are not confirmed: \(why)") }
-      // Without settings the daemon waits for the files or credentials that they name.
+      // A daemon that lacks settings waits for files or credentials that the settings files name.
       guard let confirmation = settings?.confirmation else {
         guard report.lacksSettings else { return .confirmed }
         return mayWait ? line(report.summary) : .undecided(report.summary)

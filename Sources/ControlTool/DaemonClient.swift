@@ -13,8 +13,9 @@ import Varlink
 enum DaemonClient {
   static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
 
-  /// The path of a socket: `--socket`, or the socket of `--instance`. The default is the socket of the daemon with
-  /// RUNTIME_DIRECTORY, which systemd sets for a process of the daemon's unit, or otherwise with /run/fleet-locationd.
+  /// The path of a socket: `--socket`, or the socket of `--instance`. The default is the socket of the daemon whose
+  /// runtime directory is RUNTIME_DIRECTORY, which systemd sets for a process of the daemon's unit, or, if that is not
+  /// set, /run/fleet-locationd.
   static func path(
     _ options: CommandLineOptions, of socket: LocalSocket = .control
   ) throws(CommandError) -> String {
@@ -105,7 +106,7 @@ enum DaemonClient {
 
   /// Runs a request for a user: if nothing listens, systemd is asked why.
   ///
-  /// - Throws: the reason in place of `absentSocket`, as far as systemd knows it.
+  /// - Throws: an error with that reason if systemd knows one, otherwise the error of the request.
   private static func explained<Response>(
     _ request: () throws(CommandError) -> Response
   ) throws(CommandError) -> Response {

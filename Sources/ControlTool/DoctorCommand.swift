@@ -111,8 +111,8 @@ enum DoctorCommand: Command {
   }
 
   /// - Parameters:
-  ///   - socket: the daemon's control socket; nil without the option.
-  ///   - unit: the daemon's; nil if none is known.
+  ///   - socket: the daemon's control socket; nil without `--socket` if no installed service reads the settings.
+  ///   - unit: the daemon's unit; nil if none is known.
   private static func ask(_ socket: String?, _ settings: String, _ unit: String?) -> ServiceFindings.Daemon {
     guard let socket else {
       return .none(

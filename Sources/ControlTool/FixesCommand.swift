@@ -58,7 +58,7 @@ enum FixesCommand: Command {
 
   private static func print(_ path: String) throws(CommandError) -> Int32 {
     let input = try CommandInput(path: path)
-    var recording = Recording(name: input.name)
+    var recording = RecordingDecoder(name: input.name)
     var writer = FixLineWriter(source: "replay")
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -77,7 +77,7 @@ enum FixesCommand: Command {
     _ path: String, limits: FixFilter.Configuration, map: String?
   ) throws(CommandError) -> Int32 {
     let input = try CommandInput(path: path)
-    var recording = Recording(name: input.name)
+    var recording = RecordingDecoder(name: input.name)
     var fixes: [Fix] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {

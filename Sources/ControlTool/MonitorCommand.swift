@@ -47,7 +47,7 @@ enum MonitorCommand: Command {
     }
     var isLost = false
     while true {
-      // Whether to continue.
+      // The value is whether to continue.
       var outcome = Result<Bool, CommandError>.success(true)
       var message = "the daemon has closed the connection"
       do throws(ControlSocketError) {

@@ -21,7 +21,7 @@ enum MonitorLine {
     try? value?.decode()
   }
 
-  /// With seven decimals a degree is exact to a centimetre.
+  /// Seven decimals of a degree are a resolution of about a centimetre.
   private static func text(_ position: VehiclePosition) -> String {
     var parts = ["\(decimal(position.latitude, 7)), \(decimal(position.longitude, 7))"]
     if let accuracy = position.accuracy { parts.append("±\(decimal(accuracy, 1)) m") }

@@ -64,7 +64,8 @@ package struct CredentialFault: Equatable, Sendable {
     return faults(status.encryptedFiles) { _ in .undecryptable }
   }
 
-  /// Whether a text may be what systemd-creds(1) writes: Base64, of a header, a key's parameters and a signature.
+  /// Whether a text may be what systemd-creds(1) writes: Base64 of a header, a key's parameters, the encrypted text and
+  /// an authentication tag.
   static func isEncrypted(_ text: String) -> Bool {
     let digits = text.utf8.filter { !" \t\r\n".utf8.contains($0) }
     let isBase64 = digits.allSatisfy { byte in
@@ -78,6 +79,6 @@ package struct CredentialFault: Equatable, Sendable {
     return isBase64 && digits.count >= minEncryptedSize
   }
 
-  /// The shortest encrypted credential, of an empty text, in Base64 digits.
+  /// The size of the shortest encrypted credential, that of an empty text, in Base64 digits.
   private static let minEncryptedSize = 120
 }

@@ -17,7 +17,7 @@ package enum DeviceFindings {
   /// How many serial ports a finding names.
   private static let maxPorts = 8
 
-  /// The name of the process, which the kernel truncates to 15 bytes.
+  /// The daemon's name as a process; the kernel truncates such names to 15 bytes.
   package static let serviceProgram = "fleet-locationd"
 
   /// Why the device cannot be found.

@@ -18,7 +18,7 @@ package enum ManualStart {
   /// - Parameter path: of the main settings file.
   /// - Throws: exit code `inUse` with what to run instead.
   package static func check(settings path: String) throws(DaemonError) {
-    // systemd sets the variable for a service. In a container, the entry point has the variable or is process 1, or
+    // systemd sets STATE_DIRECTORY for a service. In a container, the entry point has the variable or is process 1, or
     // there is no systemd.
     guard Environment.value(of: "STATE_DIRECTORY") == nil, getpid() != 1,
       FileAccess.refusal("/run/systemd/system", F_OK) == nil, let service = service(reading: path)

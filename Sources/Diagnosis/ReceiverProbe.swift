@@ -68,7 +68,7 @@ package struct ReceiverProbe: Sendable {
   /// Nil if the receiver does not report it.
   package var satellitesInView: Int? { decoder.satellitesInView }
 
-  /// Whether the baud rate is being detected.
+  /// Whether the baud rate is detected rather than configured, even after it has been found.
   package var isProbing: Bool { probe != nil }
 
   /// When `advance` is due next.
@@ -107,7 +107,7 @@ package struct ReceiverProbe: Sendable {
     return change(to: next)
   }
 
-  /// Handles that the device does not support the baud rate.
+  /// Handles a baud rate that the device does not support.
   ///
   /// - Returns: the baud rate to set the port to instead; nil if there is none.
   package mutating func refused() -> Int? {

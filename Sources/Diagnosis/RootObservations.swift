@@ -50,7 +50,8 @@ package struct RootObservations: Codable, Equatable, Sendable {
     return try? JSONValue(parsing: data).decode()
   }
 
-  /// A pipe with its encoding, closed for writing; nil if the kernel has no memory for it.
+  /// The reading end of a pipe that holds the encoded observations; its writing end is closed. Nil if they are too
+  /// large, or the kernel has no memory for the pipe.
   var pipe: Descriptor? {
     guard let data = try? JSONValue(encoding: self).encoded, data.count < RootObservations.maxSize else { return nil }
     var ends: [Int32] = [-1, -1]

@@ -60,8 +60,8 @@ package enum ServiceCredentials {
       + "; the settings were not reloaded, because a restart is needed: systemctl restart \(service.unit)"
   }
 
-  /// Why the running service does not use the current unit files or credentials yet, one reason on each line; empty if
-  /// it does.
+  /// Why the running service does not use the current unit files or credentials yet, and which files of credentials
+  /// every user can read: one on each line; empty if there is none.
   package static func remark(for settings: String) -> String {
     guard let service = InstalledService(settings: settings), let bus = try? MessageBus(timeLimit: .seconds(2)),
       let status = try? ServiceStatus(of: service.unit, from: bus)

@@ -157,7 +157,7 @@ package enum ServiceFindings {
         "The daemon checks again every 5 s to 60 s; a new credential needs systemctl restart \(status.unit)")
     }
     guard status.restarts > 0 else { return .pass("\(status.unit) runs") }
-    // systemd counts restarts, but does not keep why the previous run ended.
+    // systemd counts restarts, but does not record why the previous run ended.
     let times = status.restarts == 1 ? "once" : "\(status.restarts) times"
     return .warn(
       .unitRestarted, "\(status.unit) runs, and systemd has restarted it \(times)",

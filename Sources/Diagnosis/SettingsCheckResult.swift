@@ -2,7 +2,7 @@
 import LocationDaemon
 
 /// The result of `fleet-locationd --check` and `fleet-locationctl check`: checked as the service, if this process may,
-/// and otherwise as its user.
+/// and otherwise as the user of this process.
 @MainActor package struct SettingsCheckResult {
   /// 0, or one of `ExitCode`, or 77 if this user may not read a file that is needed.
   package let exitCode: Int32

@@ -21,7 +21,7 @@ struct TokenCheck: Check {
   let token: FetchedToken
 
   var subject: Doctor.Subject { .token }
-  var title: String { "Token: \(TokenCheck.provider(settings))" }
+  var title: String { "Token: \(TokenCheck.providerPhrase(settings))" }
 
   func run(_ report: (Finding) -> Void) {
     let warnings = SecretWarnings.warnings(settings.token)
@@ -53,7 +53,7 @@ struct TokenCheck: Check {
   }
 
   /// The token provider, without the query of a URL, which may be secret.
-  static func provider(_ settings: Settings) -> String {
+  static func providerPhrase(_ settings: Settings) -> String {
     switch settings.agent.tokenProvider {
     case .http(let endpoint):
       let url = endpoint.urlTemplate.prefix { $0 != "?" }

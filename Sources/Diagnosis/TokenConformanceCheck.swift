@@ -16,7 +16,7 @@ package struct TokenConformanceCheck: Check {
   }
 
   package let subject = Doctor.Subject.token
-  package var title: String { "Token provider: \(TokenCheck.provider(settings))" }
+  package var title: String { "Token provider: \(TokenCheck.providerPhrase(settings))" }
 
   package func run(_ report: (Finding) -> Void) {
     do {

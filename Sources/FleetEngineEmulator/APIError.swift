@@ -49,7 +49,7 @@ package struct APIError: Error, Equatable, Sendable {
 
   /// The `status` of the error.
   package var code: Code
-  /// The HTTP status; it differs from `code.httpStatus` where HTTP has a more specific status: 405, 413.
+  /// The HTTP status; it differs from `code.httpStatus` where HTTP has a more specific status, such as 405, 413 or 415.
   package var httpStatus: Int
   /// The message for people; clients must not evaluate it.
   package var message: String

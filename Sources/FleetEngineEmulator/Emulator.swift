@@ -9,7 +9,7 @@ package final class Emulator {
 
   /// - Parameters:
   ///   - account: a service account whose tokens are accepted too.
-  ///   - log: receives each readable line.
+  ///   - log: receives each line for the terminal.
   ///   - record: receives each update request.
   package init(
     _ options: FleetService.Options, map: LiveMap, key: SigningKey, account: ServiceAccount? = nil,

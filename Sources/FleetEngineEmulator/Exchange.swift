@@ -31,7 +31,7 @@ package struct Request: Sendable {
     self.isTooLarge = isTooLarge
   }
 
-  /// The value of the first header of this name, which is in lower case here; nil if there is none.
+  /// The value of the first header of this name, which must be given in lower case; nil if there is none.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name }?.value
   }
@@ -136,7 +136,7 @@ package struct Reply: Sendable {
     self.init(json: error.json, status: error.httpStatus)
   }
 
-  /// The value of the first header of this name, which is in lower case here; nil if there is none.
+  /// The value of the first header of this name, in upper or lower case; nil if there is none.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }

@@ -56,7 +56,8 @@ package struct Fault: Equatable, Sendable {
   package var silence: Silence?
   /// Delay of the response in milliseconds.
   package var delay: Int64
-  /// `Retry-After`: seconds as text, `date+N` for an HTTP date N seconds ahead, or any text, which is sent unchanged.
+  /// `Retry-After`: seconds as text, `date+N` for an HTTP date N seconds ahead, `http-date` for one ten seconds ahead,
+  /// or any other text, which is sent unchanged.
   package var retryAfter: String?
   /// `RetryInfo.retryDelay`.
   package var retryInfo: String?

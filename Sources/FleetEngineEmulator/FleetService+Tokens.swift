@@ -67,7 +67,7 @@ extension Fault {
   /// The response that is sent instead of the correct one.
   ///
   /// - Parameter right: the correct response; nil if the request was not performed.
-  /// - Returns: nil if the correct response is sent, possibly late.
+  /// - Returns: nil if the request has to be performed first, because the fault does not replace the response.
   func reply(at now: ServerTime, otherwise right: Reply?) -> Reply? {
     var reply: Reply
     if let body {

@@ -36,7 +36,7 @@ package final class FleetService {
   /// - Parameters:
   ///   - key: signs the tokens of its own token endpoints.
   ///   - account: a service account whose tokens are accepted too.
-  ///   - log: receives each readable line.
+  ///   - log: receives each line for the terminal.
   ///   - observe: receives each event, before its line is logged.
   ///   - record: receives each update request.
   package init(
@@ -183,7 +183,7 @@ package final class FleetService {
     }
   }
 
-  /// - Parameter received: the request before its body was decoded, which is recorded as well if it was encoded.
+  /// - Parameter received: the request before its body was decoded; an encoded body is recorded in both forms.
   func recordUpdate(_ request: Request, as received: Request, accepted: Bool, status: Int, at now: ServerTime) {
     guard let record else { return }
     let headers = request.headers.map { header in

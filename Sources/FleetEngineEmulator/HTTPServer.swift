@@ -45,8 +45,8 @@ import Glibc
   ///   - port: 0 selects a free port.
   ///   - isPublic: whether other machines may be able to reach the address.
   ///   - clock: the clock for delays.
-  ///   - attend: called in `run`'s thread after each round of requests and at its deadline. Its argument is whether
-  ///     there is an event stream.
+  ///   - performPendingWork: called in `run`'s thread after each round of requests and at its deadline. Its second
+  ///     argument is whether there is an event stream.
   ///   - answer: called in `run`'s thread, once for each request.
   /// - Throws: `EmulatorError` if the address or the port is not available.
   package init(

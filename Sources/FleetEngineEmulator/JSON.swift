@@ -64,7 +64,7 @@ package indirect enum JSON: Equatable, Sendable {
     return value
   }
 
-  /// The number, if it is whole and within the range; `1.0` and `1e2` are whole.
+  /// The number, if it is whole and within the range of Int64; `1.0` and `1e2` are whole.
   package var integer: Int64? {
     guard let double else { return nil }
     if case .number(let text) = self, let exact = Int64(text) { return exact }

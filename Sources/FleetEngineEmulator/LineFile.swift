@@ -14,7 +14,8 @@ package struct LineFile: ~Copyable {
     self.ownsDescriptor = ownsDescriptor
   }
 
-  /// Opens the file for appending, or creates it, readable only by its owner.
+  /// Opens the file for appending, or empties it if `truncating`; creates it, readable only by its owner, if it does
+  /// not exist.
   ///
   /// - Throws: `EmulatorError` with the file's name.
   package init(path: String, truncating: Bool = false) throws(EmulatorError) {

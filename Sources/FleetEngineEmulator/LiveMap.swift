@@ -136,7 +136,7 @@ package final class LiveMap {
     guard let content = files.content(name) else {
       throw APIError(.notFound, "There is no file \(name) for the map.", reason: "NO_SUCH_PATH")
     }
-    return Reply(status: 200, headers: [("Content-Type", PageFiles.type(name))], content: .bytes(content))
+    return Reply(status: 200, headers: [("Content-Type", PageFiles.contentType(of: name))], content: .bytes(content))
   }
 
   private var securityHeaders: [(name: String, value: String)] {

@@ -21,8 +21,8 @@ package struct LiveMapState: Sendable {
 
   private var vehicles: [String: MappedVehicle] = [:]
   private var log: [JSON] = []
-  /// The messages from which the page makes "What happens", oldest first: updates only if they ended a failure, had
-  /// past positions or changed the state.
+  /// The messages for the page's list "What happens", oldest first: updates only if they ended a failure, had past
+  /// positions or changed the state.
   private var story: [JSON] = []
   private var faults: [Fault] = []
 
@@ -94,7 +94,7 @@ package struct LiveMapState: Sendable {
     // The vehicle is removed from the dictionary while it is changed, so that its track is not copied.
     var vehicle = vehicles.removeValue(forKey: event.vehicle) ?? MappedVehicle(event.vehicle)
     defer { vehicles[event.vehicle] = vehicle }
-    let state = vehicle.statistics.state
+    let previousState = vehicle.statistics.state
     vehicle.statistics = event.statistics
     vehicle.lastHeard = event.at.steady
     var message = Message(name: "", data: ["vehicle": .string(event.vehicle)])
@@ -108,7 +108,7 @@ package struct LiveMapState: Sendable {
       message.data["past"] = .array(added.map(\.json))
       rememberUpdate(
         of: event.vehicle, filled: added.count, endsFailure: hadFailed,
-        newState: event.statistics.state == state ? nil : event.statistics.state, at: event.at)
+        newState: event.statistics.state == previousState ? nil : event.statistics.state, at: event.at)
     case .refused(let refusal):
       vehicle.refuse(refusal, at: event.at)
       message.name = "refused"

@@ -32,7 +32,7 @@ struct MappedVehicle: Sendable {
   var tokenIssued: Int64?
   /// Milliseconds since 1970.
   var tokenExpires: Int64?
-  /// By the time of the position.
+  /// In order of the positions' times.
   private var track: [Mark] = []
   private var position: Mark?
   /// Delays of the last live positions from the fix to the server, in milliseconds.

@@ -98,7 +98,7 @@ package enum RFC3339 {
 
   private static func date(_ milliseconds: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let day = floorDivide(milliseconds, 86_400_000)
-    // The estimate is at most a few years early, and never late.
+    // In the years 1 to 9999, the estimate is at most 17 years early, and never late.
     var year = 1970 + floorDivide(day, day < 0 ? 365 : 366)
     while days(year: year + 1, month: 1, day: 1) <= day { year += 1 }
     var month: Int64 = 1

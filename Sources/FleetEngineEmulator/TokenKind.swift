@@ -10,7 +10,7 @@ struct TokenKind: Sendable {
     case rides
   }
 
-  /// `/token/PATH/{id}`.
+  /// PATH in `/token/PATH/{id}`.
   let path: String
   /// The member of the token's `authorization` claim that contains the ID.
   let claim: String

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Issues tokens that Google's Fleet Engine accepts, signed with the key of a real service account, to any client: for
-/// tests before there is a backend.
+/// Issues tokens that Google's Fleet Engine accepts, signed with the key of a real service account: for tests before
+/// there is a backend.
 package final class TokenServer {
   /// The options of the command line.
   package struct Options: Sendable {
@@ -27,7 +27,7 @@ package final class TokenServer {
   /// Tokens issued since the start.
   package private(set) var tokens = 0
 
-  /// - Parameter log: receives each readable line, which never contains a token.
+  /// - Parameter log: receives one line for each request; a line never contains a token.
   package init(account: ServiceAccount, options: Options, log: @escaping (String) -> Void) {
     self.options = options
     self.log = log

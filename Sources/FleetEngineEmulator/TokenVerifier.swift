@@ -7,7 +7,7 @@ package struct TokenVerifier {
   /// Maximum lifetime of a token in seconds.
   private static let maximumLifetime: Int64 = 3600
 
-  /// Why a token is rejected although its times are valid.
+  /// The reason that is given for rejecting a revoked token: `expired` simulates its expiration.
   package enum RevocationReason: Sendable {
     case revoked
     case expired

@@ -5,7 +5,7 @@ package struct UpdateMask: Equatable, Sendable {
   /// At least one; each one names a field of the vehicle.
   package let paths: [String]
 
-  /// - Throws: `APIError`, INVALID_ARGUMENT: empty, a path that is not a field or that only the server sets, or
+  /// - Throws: `APIError`, INVALID_ARGUMENT: empty, a path that is not a field or that only the server sets, `name`, or
   ///   snake_case, which the canonical JSON of a mask does not allow.
   init(_ text: String, of schema: MessageSchema) throws(APIError) {
     guard !text.isEmpty else {

@@ -45,9 +45,10 @@ package struct VehicleStatistics: Sendable {
   package private(set) var warnings: [Warning: Int] = [:]
   /// When the last update was accepted.
   package private(set) var lastUpdate: ServerTime?
-  /// The shortest time between two accepted updates, milliseconds.
+  /// The shortest time in milliseconds from an accepted update to the next one, if that has a position and does not
+  /// change the state.
   package private(set) var minimumGap: Int64?
-  /// The longest time between two accepted updates, milliseconds.
+  /// The longest time between two accepted updates in milliseconds, except while the vehicle is OFFLINE.
   package private(set) var maximumGap: Int64?
   /// Time of the last live position, milliseconds since 1970.
   package private(set) var lastFix: Int64?

@@ -9,7 +9,7 @@ import ServiceManager
 import SystemCalls
 
 extension Daemon.Configuration {
-  /// The configuration of these settings.
+  /// The daemon's configuration from the settings.
   ///
   /// - Throws: exit code `configuration` if a credential or secret file that they name cannot be used.
   init(_ file: SettingsFile) throws(DaemonError) {

@@ -8,7 +8,7 @@ import Varlink
 import Vehicle
 
 /// The protocol of the control socket: Varlink, and also the lines of releases before 0.3.0, which an older
-/// `fleet-locationctl` still uses while an upgrade waits for a restart. A line is a JSON object, and so is its
+/// `fleet-locationctl` uses between a downgrade and the restart of the daemon. A line is a JSON object, and so is its
 /// response, after which the connection is closed.
 enum ControlProtocol {
   /// In the service's runtime directory; nil if it runs without systemd.

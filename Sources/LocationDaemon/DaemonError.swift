@@ -22,8 +22,8 @@ package nonisolated struct DaemonError: Error, Sendable {
     self.cause = cause
   }
 
-  /// Whether the only problem is a file or credential of the settings that cannot be used yet: missing, incomplete or
-  /// not readable by this user.
+  /// Whether the only problem is something outside the settings that may appear later: a missing file or host name, or
+  /// a credential or secret file that cannot be used yet.
   package var mayAppearLater: Bool {
     switch cause {
     case let error as ConfigurationError: error.mayAppearLater

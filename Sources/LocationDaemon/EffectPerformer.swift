@@ -100,7 +100,8 @@ final class EffectPerformer {
     case .storeConfirmation(let text):
       if let trouble = confirmationFile.store(text) { write(.settingsWarning(trouble)) }
     case .useSettings: owner?.useSettings()
-    // Sent after the status of everything that is passed in this call of the loop: that status names the first source.
+    // Deferred, so that READY=1 follows the status line of the inputs that are still to be passed; that line names the
+    // source.
     case .ready: loop.defer { [notifier] in _ = notifier.ready() }
     case .lockVehicle: owner?.lockVehicle()
     // The extra time is for the last commit of the store.

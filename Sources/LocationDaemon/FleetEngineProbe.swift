@@ -9,7 +9,7 @@ import Release
 import Timekeeping
 
 /// Test requests to Fleet Engine with the daemon's settings, proxy and certificates: a request without a token, to see
-/// which server answers, and an update with a token that changes nothing, to see whether the token is accepted.
+/// which server answers, and an update that changes nothing, to see whether its token is accepted.
 package final class FleetEngineProbe {
   /// How far this machine's clock is ahead; nil if that is unknown. Certificates are verified at the corrected time
   /// while the clock is unset.

@@ -23,8 +23,8 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   /// What was prepared for the settings that were read last.
   private var prepared: Prepared?
   private var daemon: Daemon
-  /// Inputs, and reads of lines, that `daemon` has not been passed yet, in order: an effect may have its outcome at
-  /// once.
+  /// The inputs that have not been passed to `daemon` yet, and the reads of sources that are due, in order. They are
+  /// queued because an effect may have its outcome at once, before the effects after it are performed.
   private var pending: [Pending] = []
   private var isStepping = false
   /// The clocks as read in this call of the loop; nil before that, and after an effect that may have taken time.
@@ -77,7 +77,8 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   /// Runs until it is stopped, or its recording has been delivered.
   ///
   /// - Returns: the exit code.
-  /// - Throws: exit code `configuration`: what is wrong with the settings, and why kept ones are not used.
+  /// - Throws: exit code `configuration`, or `unavailable` if a route or recording is missing: what is wrong with the
+  ///   settings, and why kept ones are not used; `system` if the event loop failed.
   package func run() throws(DaemonError) -> Int32 {
     do {
       signals = [
@@ -207,7 +208,8 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   /// Makes the sources of new settings that are not already running.
   ///
   /// - Parameter isVehicleInUse: whether another process has their vehicle.
-  /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed.
+  /// - Throws: exit code `configuration` if a route or recording cannot be read, `unavailable` if it does not exist;
+  ///   then nothing has changed.
   private func sources(
     of settings: Settings, isVehicleInUse: Bool = false
   ) throws(DaemonError) -> [Daemon.Source] {
@@ -256,7 +258,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
 
   /// Reads the settings, and prepares everything that they need.
   func readSettings() {
-    // The request may have come over the previous socket.
+    // Deferred, because the reload may have been requested over the previous socket, which this closes.
     if sockets?.isListening != true { loop.defer { [weak self] in self?.sockets?.listen() } }
     pass(.settingsRead(loader.read(prepare)))
   }
@@ -305,7 +307,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
     if let report = LocationDaemon.crashOfPreviousRun() { write(.crashed(report)) }
     if loop.now.wall < Release.buildDate { write(.clockUnset) }
-    // The clocks are compared before each input; this detects the suspend or the step.
+    // The clocks are compared before each input, so any input makes the daemon detect the suspend or the step.
     let trouble = monitor.watch(
       onNetwork: { [weak self] in self?.feed(.network($0)) }, onClockChange: { [weak self] in self?.pass(.deadline) })
     if let trouble { write(.networkUnwatched(trouble)) }

@@ -104,7 +104,7 @@ package struct SettingsLoader {
 
   private func outcome(of error: DaemonError) -> SettingsOutcome {
     guard error.mayAppearLater else { return .invalid(error.message) }
-    // Only credentials may be missing.
+    // If only a credential or secret file is missing, the settings themselves are known.
     guard let settings = try? SettingsFile.load(path: path, environment: environment).settings else {
       return .missing(error.message)
     }
@@ -135,7 +135,7 @@ package struct SettingsLoader {
     do throws(ConfigurationEnvironment.FileProblem) {
       text = String(decoding: try environment.readFile(path, 100), as: UTF8.self)
     } catch {
-      // Its presence counts, whatever it contains.
+      // Its presence counts, even if it cannot be read.
       return (error == .missing ? nil : SettingsLoader.confirmationTime, nil)
     }
     let word = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -6,7 +6,7 @@ import HTTPMessages
 import TokenStore
 
 extension SettingsParts {
-  /// - Parameter credentials: the result of `digest`.
+  /// - Parameter credentials: the result of `digest(ofCredentialsOf:)`.
   init(_ texts: SettingsTexts, credentials: String) {
     self.init(
       all: SettingsParts.digest(texts.all), destination: SettingsParts.digest(texts.destination),

@@ -25,8 +25,8 @@ final class SourceLines {
   /// Makes the sessions and lines that are new in a plan for these sources.
   ///
   /// - Returns: the sources for `Daemon`, which must be passed to it.
-  /// - Throws: exit code `configuration` if a route or recording cannot be read; then nothing has changed. Receivers
-  ///   are not opened yet.
+  /// - Throws: exit code `configuration` if a route or recording cannot be read, `unavailable` if it does not exist;
+  ///   then nothing has changed. Receivers are not opened yet.
   func make(_ sources: [Settings.Source], _ plan: [Daemon.PlannedSource]) throws(DaemonError) -> [Daemon.Source] {
     var made: [(id: Int, line: any SourceLine)] = []
     var list: [Daemon.Source] = []

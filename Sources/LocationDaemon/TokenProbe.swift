@@ -28,7 +28,7 @@ package final class TokenProbe {
     package var failure: TokenFailure? { if case .failure(let failure) = token { failure } else { nil } }
     /// The received token, even if it is invalid; nil if there is none.
     package var secret: Secret?
-    /// The problems of the received token; nil if there is none.
+    /// The problems of the received token; nil if there is no token.
     package var inspection: TokenInspection?
     /// The expiration that the response states next to the token; nil if there is none that can be read.
     package var statedExpiration: Timestamp?
@@ -65,7 +65,8 @@ package final class TokenProbe {
     try self.init(settings, provider: try TokenProvider(settings), loop: loop)
   }
 
-  /// - Returns: nil for wrong credentials if the settings have no credentials.
+  /// - Returns: nil for wrong credentials if the provider is not an HTTP server, or if the settings have neither
+  ///   credentials nor a client certificate.
   /// - Throws: `DaemonError` if a credential or certificate file of the settings cannot be used.
   package static func make(
     _ settings: Settings, as identity: Identity, loop: EventLoop

@@ -2,7 +2,7 @@
 import SystemCalls
 
 /// What the daemon has learned about the form of updates, in a small file in the state directory. It is written only if
-/// a server refuses the compact form.
+/// a server has refused the compact form.
 nonisolated struct UpdateFormFile {
   private static let name = "update-form"
   private static let maxTextSize = 4096

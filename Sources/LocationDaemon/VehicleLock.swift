@@ -17,7 +17,7 @@ nonisolated final class VehicleLock {
   /// The environment variable with the directory, which the units set.
   static let variable = "FLEET_VEHICLE_LOCKS"
 
-  /// The result of an attempt. It takes effect when `use` is called.
+  /// The result of an attempt. It replaces the current lock when `use` is called.
   struct Attempt {
     /// The process that has locked the vehicle; nil if this process has locked it, or cannot.
     var holder: VehicleHolder?
@@ -40,7 +40,7 @@ nonisolated final class VehicleLock {
   }
 
   /// Tries to lock the vehicle of these settings, which is identified by endpoint, service, provider and vehicle ID.
-  /// Nothing changes yet.
+  /// The current lock is kept until `use`; a new one is released with an attempt that is not used.
   func attempt(_ settings: Settings) -> Attempt {
     // The path of the URL contains service, provider and vehicle.
     guard settings.agent.context != nil, let key = Digest.hexadecimal(of: settings.agent.delivery.endpoint.url) else {

@@ -3,7 +3,7 @@ package import Positioning
 package import Timekeeping
 
 extension RecordingReview {
-  /// A series of rejected fixes with gaps of at most `grouping`.
+  /// A series of rejected fixes with gaps shorter than `grouping`.
   package struct Episode: Equatable, Sendable {
     /// Indices of `fixes`, from the first rejected one to the last.
     package var range: ClosedRange<Int>

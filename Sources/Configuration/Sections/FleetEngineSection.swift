@@ -34,7 +34,7 @@ extension Settings.FleetEngine {
     (try? WebAddress.parse(endpoint, schemes: ["https", "http"]).isLoopback) ?? false
   }
 
-  /// A host to connect to, an IPv6 address without brackets, and its port.
+  /// A host to connect to, and its port.
   package struct Hop: Equatable, Sendable {
     /// A name, an IPv4 address, or an IPv6 address without brackets.
     package var host: String
@@ -43,7 +43,7 @@ extension Settings.FleetEngine {
   }
 
   /// Where the daemon connects to: the proxy if there is one, otherwise the endpoint. Nil if its address is not valid,
-  /// which a settings file with a valid address cannot cause.
+  /// which cannot be the case after the settings were read from a file.
   package var firstHop: Hop? {
     guard let proxy = client.proxy else {
       return (try? WebAddress.parse(endpoint, schemes: ["https", "http"])).map {

@@ -66,6 +66,6 @@ extension SimulatedSettings: SourceSettings {
   /// At a pace below 1 there is still one observation per second.
   var drivePace: Double { max(drive.pace, 1) }
 
-  /// In a tunnel it has no fix, and another source is used.
+  /// A drive with tunnels does not count as endless: in a tunnel it has no fix, and another source is used.
   var isEndless: Bool { drive.loops && drive.tunnels.isEmpty }
 }

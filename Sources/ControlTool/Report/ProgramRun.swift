@@ -68,7 +68,7 @@ import Timekeeping
   static func path(of name: String) -> String? {
     guard !name.contains("/") else { return name }
     let directories = (Environment.value(of: "PATH") ?? "/usr/sbin:/usr/bin:/sbin:/bin").split(separator: ":")
-    // X_OK.
+    // 1 is X_OK.
     return directories.lazy.map { "\($0)/\(name)" }.first { FileAccess.refusal($0, 1) == nil }
   }
 }

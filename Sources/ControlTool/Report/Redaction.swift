@@ -17,7 +17,7 @@ struct Redaction {
   /// Whether coordinates are kept.
   let keepsPositions: Bool
 
-  /// Text with lines, such as an error message. What looks like a secret is masked, whole or in pieces.
+  /// Text with lines, such as an error message. What looks like a secret, or like the pieces of one, is masked.
   func text(_ text: String) -> String { lines(of: text) { line($0[...]) } }
 
   /// The output of journalctl: the part before the message of a line, such as `2026-11-21T08:30:00+0000 box
@@ -49,7 +49,7 @@ struct Redaction {
   /// Text in which the program that wrote it has masked all secrets.
   func positions(_ text: String) -> String { keepsPositions ? text : Redaction.withoutPositions(text) }
 
-  /// A JSON document without the shape of the track, and without coordinates in its strings.
+  /// A JSON document; unless coordinates are kept, without the shape of the track and coordinates in its strings.
   ///
   /// - Returns: nil if it is not JSON.
   func document(_ bytes: [UInt8]) -> [UInt8]? {

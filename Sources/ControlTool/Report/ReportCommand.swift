@@ -58,7 +58,7 @@ enum ReportCommand: Command {
       guard FileAccess.refusal(output, F_OK) != nil else {
         throw CommandError(.io, "\(output): exists already; name another file with --output")
       }
-      // Before the checks of doctor, which take up to a minute.
+      // This is checked before doctor runs, which takes up to a minute.
       if let why = FileAccess.refusal(AtomicFile.directory(of: output), W_OK | X_OK) {
         throw CommandError(.io, "\(output): cannot be written: \(why); name another file with --output, as in /tmp")
       }

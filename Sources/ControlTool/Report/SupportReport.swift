@@ -76,7 +76,7 @@ struct SupportReport {
   /// The parts of every report.
   ///
   /// - Parameters:
-  ///   - unit: of the service; nil if no installed service reads the settings: then there is no journal.
+  ///   - unit: of the service; nil if no installed service reads the settings: then there is no journal, crash or unit.
   ///   - settings: options that name the settings, such as `["--instance", "van"]`.
   ///   - socket: options that name the daemon.
   static func parts(unit: String?, settings: [String], socket: [String]) -> [Part] {

@@ -180,7 +180,7 @@ struct StatusRows {
 
   /// One row for each of several sources: whether it is used, or why not.
   private static func sources(_ status: StatusReport) -> [Row] {
-    // If a source is in use, `sourceTrouble` says why the source is not read.
+    // If a source is selected, `sourceTrouble` says why it is not read, for example during a pause.
     let unread = status.sourceTrouble.map { ", \($0)" } ?? ""
     guard let sources = status.sources else {
       let text =

@@ -26,8 +26,8 @@ struct UpdateBars: Equatable {
     return "\(accepted) accepted, \(failed) failed"
   }
 
-  /// The height of a bar is the number of accepted updates; in ASCII it is a digit up to 9. `x` is a minute with
-  /// failures only, and a dot is a minute without updates.
+  /// The height of a bar is the number of accepted updates, relative to the highest; in ASCII, the number is a digit up
+  /// to 9. `x` is a minute with failures only, and a dot is a minute without updates.
   func bars(isUnicode: Bool) -> StyledText {
     let blocks = Array("▁▂▃▄▅▆▇█")
     let highest = max(minutes.map(\.accepted).max() ?? 1, 1)

@@ -2,7 +2,7 @@
 import Configuration
 import JSON
 
-/// The answers of `setup`, and the settings file that they make.
+/// The answers to the questions of `setup`, and the settings file that is made from them.
 struct SetupAnswers: Equatable {
   /// Where positions come from.
   enum Source: Equatable {
@@ -145,7 +145,7 @@ struct SetupAnswers: Equatable {
     return nil
   }
 
-  /// The mistake in an answer by the daemon's own rules; nil if there is none.
+  /// What is wrong with an answer according to the daemon's own rules; nil if nothing is.
   private func mistake(in question: Question) -> String? {
     var complete = self
     complete.source = source ?? .gpsd

@@ -313,8 +313,8 @@ enum SetupCommand: Command {
     }
     printLine("Checked:  \(SetupPlan.settings(instance))")
     try run(["systemctl", "enable", plan.unit], programs)
-    // The unit is not restarted: systemd keeps the runtime directory over a restart, but a cached token of another
-    // credential must be removed.
+    // The unit is stopped and started, not restarted: systemd keeps the runtime directory over a restart, but a token
+    // in it that was fetched with another credential must be removed.
     try run(["systemctl", "stop", plan.unit], programs)
     try run(["systemctl", "start", plan.unit], programs)
     printLine("Started:  \(plan.unit)")

@@ -37,7 +37,7 @@ struct SetupPlan {
 
   /// The path of the main settings file.
   ///
-  /// - Parameter instance: of `fleet-locationd@NAME`; nil for the service of one vehicle.
+  /// - Parameter instance: the NAME of `fleet-locationd@NAME`; nil for `fleet-locationd`.
   static func settings(_ instance: String?) -> String { "\(directory)/\(instance ?? name).toml" }
 
   /// The file of the credential.

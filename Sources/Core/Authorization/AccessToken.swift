@@ -12,7 +12,7 @@ package struct AccessToken: Equatable, Sendable {
     case responseDate
     /// Expiration minus the creation time in the response.
     case creation
-    /// Expiration minus this machine's clock, which is past the build date.
+    /// Expiration minus this machine's clock; used only if that clock is past the build date.
     case wallClock
     /// The claims `exp` minus `iat`.
     case claims

@@ -44,7 +44,7 @@ extension AuthorizationContext.Scope {
     }
   }
 
-  /// The name that scripts use.
+  /// The value of the placeholder `{scope}`, and of `TOKEN_SCOPE` in the environment of a token command.
   package var name: String {
     switch self {
     case .deliveryVehicle: "delivery-vehicle"

@@ -57,8 +57,8 @@ struct JSONWebToken {
     return value
   }
 
-  /// Base64url (RFC 4648 section 5) with or without padding; nil for anything else. Unused bits of the last character
-  /// are ignored.
+  /// Base64url (RFC 4648 section 5) or base64 (section 4), with or without padding; nil for anything else. Unused bits
+  /// of the last character are ignored.
   static func base64URL(_ text: Substring) -> [UInt8]? {
     let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
     let padding = text.utf8.count - digits.count

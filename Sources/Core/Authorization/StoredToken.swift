@@ -116,7 +116,7 @@ package struct StoredToken: Equatable, Sendable {
 
 extension StoredToken {
   /// Everything that determines which token a provider returns, as unambiguous text from which to compute a digest. It
-  /// contains no secret: only the names and the public values of headers.
+  /// contains no secret: of the headers only the names, and the values that are not secret.
   ///
   /// - Returns: nil if there is no context, or if the token does not have to be stored: a token file can be read again
   ///   at no cost.

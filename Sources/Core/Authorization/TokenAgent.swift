@@ -249,9 +249,9 @@ package struct TokenAgent: Sendable {
     gate.failed(.seconds(120, cap: 900), minimum: .seconds(60), growing: &rejections.backoff, at: now)
   }
 
-  /// The maximum wait after the file has changed. A file that is not written atomically may contain a truncated token
-  /// twice: it has three parts, and Fleet Engine rejects it. The complete token must not wait as long as after a
-  /// configuration mistake.
+  /// The maximum wait after the file has changed. If a file is not written atomically, a truncated token may be read
+  /// twice: it still has three parts, so only Fleet Engine rejects it. The complete token must then not wait as long as
+  /// after a configuration mistake.
   private static let fileChangeMaximumWait = Duration.seconds(10)
 
   /// Reads the file at once, whatever the backoff. If the rate limit does not allow this, the file is read with the
@@ -267,8 +267,8 @@ package struct TokenAgent: Sendable {
     return ask(at: now)
   }
 
-  /// The network came up: resets the backoff, at most once in 30 s, but never ends a wait that the provider or Fleet
-  /// Engine asked for.
+  /// The network came up: resets the backoff, at most once in 30 s, but never ends a wait that the provider asked for,
+  /// or the wait after Fleet Engine has rejected several tokens.
   private mutating func reset(at now: BootInstant) {
     guard !rejections.suggestMisconfiguration, outage?.isAskedToWait != true else { return }
     gate.resetUnlessRecent(at: now)

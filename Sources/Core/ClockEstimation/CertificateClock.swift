@@ -2,13 +2,13 @@
 import HTTPMessages
 import Timekeeping
 
-/// Selects the clock at which certificates are verified: the machine's, unless it is unset or far from the time of a
-/// server or a steady receiver. After a certificate was not valid by one of these clocks, the next request uses the
+/// Selects the clock by which certificates are verified: the machine's, unless it is unset or far ahead of the time of
+/// a server or a steady receiver. After a certificate was not valid by one of these clocks, the next request uses the
 /// other, so that a wrong clock keeps no vehicle offline. An unset clock takes no part in this, and neither does the
 /// build date: an expired certificate would be accepted at the second attempt. If the clock is unset and no other time
 /// is known, certificates are verified at the build date (`CertificateTime`).
 struct CertificateClock: Equatable, Sendable {
-  /// Clocks that differ by more do not have the same time; if the machine's is ahead, it is wrong.
+  /// Clocks that differ by more than this have different times; if the machine's is ahead, it is presumed wrong.
   static let maximumDifference = Duration.seconds(86_400)
 
   private enum Clock { case machine, reference }
@@ -26,8 +26,8 @@ struct CertificateClock: Equatable, Sendable {
     }
   }
 
-  /// Whether a certificate was not valid by the machine's clock, and a steady reference now has a different time: the
-  /// next request can be sent now.
+  /// Whether a certificate was not valid by the machine's clock, which is now known to be far ahead of a steady
+  /// reference: the next request can be sent now.
   func hasOtherTime(_ estimate: TimeEstimator.Estimate?, at now: Moment) -> Bool {
     guard used == .machine, refused == .machine, let estimate, estimate.reference != nil, estimate.isSteady else {
       return false

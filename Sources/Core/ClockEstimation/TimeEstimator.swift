@@ -54,7 +54,7 @@ package struct TimeEstimator: Sendable {
     package var reference: Reference?
     /// The bounds of the time by that reference.
     package var bounds: TimeBounds
-    /// Whether it has been consistent: for a receiver, for `consistencyTime`.
+    /// Whether it has been consistent: a receiver's time for `consistencyTime`; a server's always counts as consistent.
     package var isSteady: Bool
     /// Whether it is confirmed: repeated by the reference, or corroborated by another.
     var isConfirmed: Bool
@@ -70,7 +70,7 @@ package struct TimeEstimator: Sendable {
   package static let tolerance = Duration.seconds(30)
   /// Older observations are ignored.
   private static let observationLifetime = Duration.seconds(86_400)
-  /// An observation that contradicts all other references expires after this time.
+  /// A single observation with which neither another reference nor the machine's clock agrees expires after this time.
   private static let unconfirmedLifetime = Duration.seconds(60)
   /// References agree if the gap between their bounds is at most this.
   package static let slack = Duration.milliseconds(slackMilliseconds)
@@ -241,7 +241,7 @@ package struct TimeEstimator: Sendable {
         isConfirmed: observation.isConfirmed, expiresAt: expiresAt, includesClock: includesClock)
       best = (estimate, weight, count)
     }
-    // Also if the receiver contradicts itself: it was right before it leapt.
+    // A receiver that contradicts itself also counts as alone, whatever agrees with its time before the jump.
     let isReceiverAlone =
       best.map {
         $0.estimate.reference == .gnss && ($0.count == 1 || contradictions[Reference.gnss.rawValue] != nil)

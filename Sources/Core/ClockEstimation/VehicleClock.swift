@@ -41,7 +41,7 @@ package struct VehicleClock: Sendable {
   package struct Review: Equatable, Sendable {
     /// Whether the bounds have changed, or there are none any more.
     package var hasNewBounds = false
-    /// Whether the bounds, or whether they are confirmed, have changed.
+    /// Whether `assessment` has changed: the bounds, or `isConfirmed`.
     package var hasNewAssessment = false
     /// Whether a certificate that was not valid may be valid at the time that is known now.
     package var hasNewCertificateTime = false

@@ -18,7 +18,8 @@ package struct NetworkState: Equatable, Sendable {
   package var isUsable: Bool { !routes.isEmpty }
 
   /// Whether a connection that was made in the state `before` may be dead: its address is gone, or its packets take
-  /// another route with another source. An additional network whose default route has a higher metric does not matter.
+  /// another route with another source address. An additional network whose default route has a higher metric does not
+  /// matter.
   package func mayInvalidateConnections(of before: NetworkState) -> Bool {
     !before.addresses.isSubset(of: addresses) || !before.routes.allSatisfy { routes.contains($0) }
   }

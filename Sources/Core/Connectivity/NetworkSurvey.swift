@@ -95,7 +95,7 @@ package struct NetworkSurvey: Sendable {
   }
 
   private mutating func settle(at now: BootInstant) {
-    // From the first change on, so that a flapping link cannot postpone it forever.
+    // The time runs from the first change on, so that a flapping link cannot postpone the dump forever.
     if case .settling = phase { return }
     phase = .settling(until: now + NetworkSurvey.settling)
   }

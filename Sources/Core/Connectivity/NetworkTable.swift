@@ -59,7 +59,7 @@ package struct NetworkTable: Equatable, Sendable {
     package var links: [Int32]
     /// Empty for a point-to-point link.
     package var gateway: [UInt8]
-    /// The route with the lowest metric is used.
+    /// The metric: the route with the lowest one is used.
     package var priority: UInt32
 
     package init(family: Family, links: [Int32], gateway: [UInt8], priority: UInt32) {

@@ -102,7 +102,7 @@ package struct TrafficLedger: Equatable, Sendable {
     /// The day before it.
     let before: Day
     let at: BootInstant
-    /// Whether it is so great that only a wrong clock, or a vehicle that was parked for long, explains it.
+    /// Whether it is backwards, or so great that only a wrong clock or a vehicle that was parked for long explains it.
     let isSuspect: Bool
     /// Counted since then.
     var since = Counts()

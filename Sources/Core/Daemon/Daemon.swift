@@ -33,7 +33,7 @@ package struct Daemon: Sendable {
     package var parts: SettingsParts
     /// The digests of the last settings that worked; nil if none are stored.
     package var kept: SettingsParts?
-    /// The time for their confirmation, from the file next to them; nil if there is no such file.
+    /// The time for their confirmation, if a file next to them asks for one; nil if there is no such file.
     package var confirmation: Duration?
     /// Probable mistakes in valid settings, each with what to do.
     package var warnings: [String]
@@ -129,7 +129,8 @@ package struct Daemon: Sendable {
     case event(Event)
     /// Store this text as the last settings that worked: the first update with them was accepted.
     case storeSettings(String)
-    /// Read the settings, and prepare everything that they need: `settingsRead` follows. Nothing changes yet.
+    /// Read the settings, and prepare everything that they need: `settingsRead` follows. The settings in force stay in
+    /// use; if the new ones name another vehicle, its lock may be taken already.
     case readSettings
     /// Read the last settings that worked, and prepare everything that they need: `keptSettingsRead` follows.
     /// `isReverting`: they replace valid settings, so they may name another token provider; otherwise they replace
@@ -206,8 +207,8 @@ package struct Daemon: Sendable {
   /// The part that runs with the settings; nil before there are any.
   package private(set) var run: Run?
 
-  /// When to handle `deadline`; nil while waiting only for something else. Stored, because a computed property of a
-  /// value in an object would first copy the value.
+  /// When to handle `deadline`; nil if no deadline is pending. Stored, because a computed property of a value in an
+  /// object would first copy the value.
   package private(set) var nextDeadline: BootInstant?
 
   /// - Parameters:
@@ -235,8 +236,8 @@ package struct Daemon: Sendable {
 
   /// Handles an input, and returns the effects in order. Before there are settings, inputs that need them are ignored.
   ///
-  /// - Parameter observer: receives each message between the parts, with the vehicle before that message or once it has
-  ///   settled. It must not use this value.
+  /// - Parameter observer: receives each message between the parts, with the vehicle as it is then: before it handles a
+  ///   `toVehicle`, otherwise after it has decided. It must not use this value.
   package mutating func handle(_ input: Input, at now: Moment, observer: Observer? = nil) -> [Effect] {
     if let effects = run?.handle(input, at: now, observer: observer) {
       nextDeadline = run?.nextDeadline

@@ -20,7 +20,7 @@ package struct Measurement: Equatable, Sendable {
   /// The path of the main settings file if it no longer exists; otherwise nil.
   package var deletedFile: String?
 
-  /// Without counts, unless they are passed.
+  /// By default, all counters are zero, and all other values are nil or empty.
   package init(
     fleetEngine: MetricReading.Traffic = MetricReading.Traffic(peer: "fleet_engine"),
     tokenProvider: MetricReading.Traffic = MetricReading.Traffic(peer: "token_provider"), storeBytes: Int64? = nil,

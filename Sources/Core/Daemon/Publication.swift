@@ -57,7 +57,7 @@ struct Publication: Sendable {
   /// The settings are in force from now on.
   mutating func configure(_ configuration: Daemon.Configuration, at now: BootInstant) {
     (settings.hash, settings.mistake) = (configuration.settings.hash, configuration.settings.mistake)
-    (settings.takenBack, settings.unconfirmed) = (configuration.settings.takenBack, nil)
+    (settings.revertReason, settings.unconfirmed) = (configuration.settings.revertReason, nil)
     settings.lastReload = SettingsStatus.Reload(at: now, mistake: nil)
     heartbeat = configuration.vehicle.reporting.heartbeat
     if metricsFile != configuration.metricsFile { writtenAt = nil }

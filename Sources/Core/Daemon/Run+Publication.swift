@@ -85,7 +85,7 @@ extension Run {
     if let confirmation = settings.confirmation, !confirmation.isOver {
       status.confirmation = SettingsStatus.Confirmation(
         left: confirmation.left(at: now.boot), limit: confirmation.limit,
-        standstill: confirmation.holdReason?.explanation, obstacle: confirmation.obstacle)
+        holdReason: confirmation.holdReason?.explanation, obstacle: confirmation.obstacle)
     }
     return status
   }

@@ -63,7 +63,7 @@ extension Run {
     /// Like `pauseTrouble`, for the stored duty.
     fileprivate(set) var dutyTrouble: String?
 
-    /// The next request that a change of this kind answers.
+    /// The driver's request that a change of this kind answers, returned only once; nil if no client is waiting.
     private mutating func request(isDuty: Bool) -> UInt64? {
       guard let driver, driver.isDuty == isDuty else { return nil }
       self.driver = nil

@@ -20,15 +20,15 @@ extension Run {
       sources.isVehicleInUse = true
     }
     if let mistake = first.configuration.settings.mistake { effects.append(.event(.settingsKept(mistake))) }
-    if let why = first.configuration.settings.takenBack { effects.append(.event(.settingsTakenBack(why))) }
+    if let why = first.configuration.settings.revertReason { effects.append(.event(.settingsTakenBack(why))) }
     let activation = settings.activated(
       first.configuration, limit: first.limit, previousAvailability: SettingsConfirmation.Availability(), at: nil)
     report(activation, &effects)
     effects += first.configuration.warnings.map { .event(.settingsWarning($0)) }
     // With the kept settings the daemon runs, but the settings of the files are not in force.
-    let (mistake, takenBack) = (first.configuration.settings.mistake, first.configuration.settings.takenBack)
+    let (mistake, revertReason) = (first.configuration.settings.mistake, first.configuration.settings.revertReason)
     let response =
-      (mistake ?? takenBack).map { Daemon.Response.refused(.settingsRefused, $0) }
+      (mistake ?? revertReason).map { Daemon.Response.refused(.settingsRefused, $0) }
       ?? .done(remark: first.limit == nil ? nil : remark(on: activation))
     effects += first.requests.map { .respond(id: $0, response) }
     updateDeadline()
@@ -141,7 +141,7 @@ extension Run {
     effects.append(.readKeptSettings(isReverting: true))
   }
 
-  /// What went wrong during that time, as the end of a sentence.
+  /// What went wrong in the time for the confirmation, as the end of a sentence.
   private func failure(of confirmation: SettingsConfirmation, at now: Moment) -> String {
     let snapshot = vehicle.snapshot(at: now)
     if confirmation.isFixMissing {
@@ -172,7 +172,7 @@ extension Run {
       if let obstacle = confirmation.parts.obstacle(to: configuration.parts) {
         return stayUnconfirmed(why, because: obstacle, &effects)
       }
-      (configuration.settingsText, configuration.settings.takenBack) = (nil, why)
+      (configuration.settingsText, configuration.settings.revertReason) = (nil, why)
       let prepared = SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: [])
       guard let record = settings.reverted(prepared, because: why) else { return }
       effects += [.storeConfirmation(record.text), .event(.settingsTakenBack(why))]

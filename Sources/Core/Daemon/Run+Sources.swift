@@ -42,7 +42,7 @@ extension Run {
       let id = source.configured.id
       perform(sources.handle(.start, of: id, at: now), of: id, at: now, observer, &effects)
     }
-    // New sources do not know it yet.
+    // New sources must still be notified of this.
     if !sources.areFixesNeeded { hasNeedChanged = true }
   }
 

@@ -36,7 +36,7 @@ package struct Run: Sendable {
   /// Whether the last call passed anything to the vehicle, and not only to a source's session.
   package internal(set) var wasVehicleCalled = false
 
-  /// When to handle `deadline`; nil while waiting only for something else.
+  /// When to handle `deadline`; nil if no deadline is pending.
   private(set) var nextDeadline: BootInstant?
   /// Fleet Engine accepted the last update, and there is a network.
   private(set) var isOnline = false
@@ -128,7 +128,7 @@ package struct Run: Sendable {
     vehicle.isProgressing(at: now) && sources.isProgressing(at: now)
   }
 
-  /// Called at the end of a call.
+  /// Notifies the observer at the end of a call.
   func reportSettled(to observer: Observer?) { if wasVehicleCalled { observer?(.settled, vehicle) } }
 
   // MARK: - The parts
@@ -173,7 +173,7 @@ package struct Run: Sendable {
     case .event(let event): effects.append(.event(event))
     case .position(let accepted): effects.append(.position(VehiclePosition(accepted)))
     case .needFixes(let areNeeded):
-      // The vehicle is deciding at this moment.
+      // The sources are notified later, because the vehicle is still deciding.
       sources.areFixesNeeded = areNeeded
       hasNeedChanged = true
     case .readyForNextFix(let id): sources.readyForNextFix(id, at: now)
@@ -191,7 +191,7 @@ package struct Run: Sendable {
     for effect in store.handle(input, at: now) {
       switch effect {
       case .perform(let operation): effects.append(.store(operation))
-      // The vehicle may be deciding at this moment.
+      // The report is passed on later, because the vehicle may still be deciding.
       case .report(let report): reports.append(report)
       }
     }

@@ -2,7 +2,8 @@
 package import Vehicle
 import Timekeeping
 
-/// The result of reading the settings, and of preparing what they need. Nothing has changed yet.
+/// The result of reading the settings, and of preparing what they need. They are not in force yet; only the lock of
+/// another vehicle that they name may be taken already.
 package enum SettingsOutcome: Equatable, Sendable {
   /// Everything is ready for them. `lockedBy`: as in `VehicleAgent.Input.vehicleLocked`.
   indirect case valid(Daemon.Configuration, lockedBy: VehicleHolder? = nil)
@@ -180,7 +181,7 @@ struct SettingsLifecycle: Sendable {
   ) -> Activation {
     activated(text: configuration.settingsText, at: now ?? .boot)
     revertReason = nil
-    // The last settings that worked, in place of the files.
+    // Without a text, these are the last settings that worked, used in place of the files: they need no confirmation.
     guard configuration.settingsText != nil else {
       confirmation = nil
       return Activation()

@@ -30,7 +30,7 @@ struct Startup: Sendable {
   /// What an earlier run has stored about a confirmation.
   private let confirmation: ConfirmationRecord?
   /// Why the settings of the files were reverted, while the kept ones are read in their place.
-  private var takenBack: String?
+  private var revertReason: String?
   /// The kept settings cannot be used in place of those that were reverted.
   private var cannotRevert = false
   /// What is known about the settings that were read last.
@@ -80,9 +80,9 @@ struct Startup: Sendable {
     case .launched: effects.append(.readSettings)
     case .settingsRead(.valid(let configuration, let holder)):
       guard let why = rejection(of: configuration) else { return use(configuration, holder) }
-      takenBack = why
+      revertReason = why
       effects.append(.readKeptSettings(isReverting: true))
-    case .keptSettingsRead(let outcome) where takenBack != nil: return revert(outcome, &effects)
+    case .keptSettingsRead(let outcome) where revertReason != nil: return revert(outcome, &effects)
     case .settingsRead(.missing(let what, let known)): wait(for: what, known, at: now, &effects)
     case .settingsRead(.invalid(let mistakes)):
       self.mistakes = mistakes
@@ -138,15 +138,15 @@ struct Startup: Sendable {
   private mutating func revert(
     _ outcome: KeptSettingsOutcome, _ effects: inout [Daemon.Effect]
   ) -> SettingsLifecycle.Prepared? {
-    defer { takenBack = nil }
+    defer { revertReason = nil }
     if case .read(.valid(var configuration, let holder)) = outcome {
-      (configuration.settings.takenBack, configuration.settingsText) = (takenBack, nil)
+      (configuration.settings.revertReason, configuration.settingsText) = (revertReason, nil)
       return use(configuration, holder)
     }
     let obstacle =
       if case .read(let other) = outcome { other.refusal ?? "" } else { "the previous ones are not stored" }
     cannotRevert = true
-    effects += [.event(.settingsUnconfirmed(takenBack ?? "", obstacle: obstacle)), .readSettings]
+    effects += [.event(.settingsUnconfirmed(revertReason ?? "", obstacle: obstacle)), .readSettings]
     return nil
   }
 

@@ -18,7 +18,7 @@ extension DeliveryAgent {
     package var interval: Duration
     /// The maximum number of past positions in one request.
     package var batch: Int
-    /// The maximum number of queued positions, 1 or more; beyond it, the backlog is thinned.
+    /// The maximum number of queued positions; beyond it, the backlog is thinned. 0 queues none.
     package var maxLocations: Int
     /// The maximum size of the backlog in bytes, at ``Backlog/recordSize`` per position.
     package var maxBytes: Int

@@ -45,7 +45,7 @@ package struct DeliveryAgent: Sendable {
     var failure: UpdateFailure?
     /// When the first failure after an accepted update occurred; nil if there was none.
     var failingSince: BootInstant?
-    /// Also false after a pause. Unrelated to `state`.
+    /// False also after a pause, until an attempt is accepted. Unrelated to `state`.
     var wasLastAttemptAccepted = false
     /// The state that the last accepted update set; nil if it set none, or there was none.
     var state: VehicleState?
@@ -298,7 +298,7 @@ package struct DeliveryAgent: Sendable {
   ///
   /// - Parameters:
   ///   - time: timestamp of the live position.
-  ///   - token: the valid token at a time.
+  ///   - token: the token that is valid at a time; nil if none is.
   package func backfillDeadline(before time: Timestamp, with token: (BootInstant) -> AccessToken?) -> BootInstant? {
     guard !backlog.isEmpty, backfill.hasWork(among: backlog.sendable(before: time, age: configuration.maxAge)) else {
       return nil
@@ -334,7 +334,7 @@ package struct DeliveryAgent: Sendable {
       store = state
       return []
     case .readStore:
-      storeReading.ask()
+      storeReading.begin()
       if case .memoryOnly = store { storeReading.failed() }
       return [.readStore]
     case .fixForgotten:
@@ -376,7 +376,7 @@ package struct DeliveryAgent: Sendable {
       if configuration.endpoint.followsDuty, isPositionSuspect { gate.endWait() }
       return abandon()
     case .onDuty:
-      // Nor does the reason why a position with OFFLINE, or OFFLINE alone, was rejected apply to ONLINE.
+      // The reason why a position with OFFLINE, or OFFLINE alone, was rejected does not apply to ONLINE.
       if configuration.endpoint.followsDuty, isPositionSuspect { gate.endWait() }
       return []
     case .configured(let configuration, let isOtherVehicle):
@@ -407,7 +407,7 @@ package struct DeliveryAgent: Sendable {
     vehicle.newestRestored = [vehicle.newestRestored, newest].compactMap(\.self).max()
     // The delivered position may be among the stored ones, because its removal was not stored in time.
     let removed = delivered.map { backlog.remove([$0.time], .delivered) } ?? []
-    // The store was read only after the first request, which must not prolong the wait for a fix.
+    // Reading the store may have waited for the first request; that must not prolong the wait for a fix.
     let since = storeReading.ended() ?? now
     if backlog.count > before { withoutFixSince = since }
     return DeliveryAgent.effects(changes + removed)
@@ -448,7 +448,7 @@ package struct DeliveryAgent: Sendable {
   private mutating func send(
     _ newest: VehicleLocation, isQueued: Bool, state vehicleState: VehicleState, token: AccessToken, at now: BootInstant
   ) -> [Effect] {
-    // A position that is newer than the newest has turned out to be from the future.
+    // A rejected position that is newer than `newest` has turned out to be from the future.
     let compared = vehicle.rejectedCompactLive.flatMap { $0.time <= newest.time ? $0 : nil }
     vehicle.rejectedCompactLive = nil
     let live = compared ?? live(for: newest)

@@ -8,7 +8,7 @@ package struct RecentOutcomes: Equatable, Sendable {
   static let capacity = 30
 
   private struct Minute: Equatable {
-    /// Since boot.
+    /// In minutes since boot.
     var index: Int64
     var accepted = 0
     var failed = 0

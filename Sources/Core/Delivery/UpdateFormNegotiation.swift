@@ -208,7 +208,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     failure.httpStatus == nil && !failure.isConnectionOpen ? failuresWithoutResponse : failuresAfterAcceptance
   }
 
-  /// Other failures: the next updates are plain.
+  /// Changes to the plain form after failures that the form does not explain.
   private mutating func fallBack() {
     var wait = UpdateFormNegotiation.wait
     for _ in 0..<fallbacks { wait = min(wait + wait, UpdateFormNegotiation.maximumWait) }

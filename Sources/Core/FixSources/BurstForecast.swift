@@ -7,9 +7,10 @@ import Timekeeping
 ///
 /// Receivers send a burst for each fix, one period of their own clock apart. The first prediction is one period after a
 /// fix was complete. Each later prediction is one period after the previous one, and a little earlier each time. If a
-/// read comes too early, it shows when the fix is complete, and the next prediction is later accordingly. About one
-/// read in sixteen is too early. Every sixteenth prediction begins with a read that must be too early, so that bursts
-/// that come earlier than before are noticed. Receivers whose bursts are irregular are watched.
+/// read comes too early, the reads after it show when the fix is complete, and the next prediction is later
+/// accordingly. About one read in sixteen is too early. For every sixteenth prediction, another read is made well
+/// before the predicted time: if it already finds the fix, the bursts come earlier than before, and the forecast begins
+/// again. Receivers whose bursts are irregular are watched.
 struct BurstForecast: Sendable {
   /// The number of fixes one period apart that are needed before the first prediction.
   private static let minimumRequired = 5
@@ -27,7 +28,7 @@ struct BurstForecast: Sendable {
   /// The maximum deviation from one period between the fixes before the first prediction.
   private static let maximumDeviation = Duration.milliseconds(20)
   private static let maximumMisses = 3
-  /// A read that must be too early comes once in this many predictions, and this long before the predicted time.
+  /// In one of this many predictions, another read is made as a check, this long before the predicted time.
   private static let predictionsPerCheck = 16
   private static let advance = Duration.milliseconds(50)
   private static let millisecondsPerDay: Int64 = 86_400_000
@@ -48,7 +49,7 @@ struct BurstForecast: Sendable {
   private var misses = 0
   /// Predictions until the next check.
   private var untilCheck = predictionsPerCheck
-  /// Whether the next read must be too early.
+  /// Whether the next read is the check before the predicted time, which should find no fix yet.
   private var isCheck = false
 
   /// A fix was read.
@@ -95,7 +96,7 @@ struct BurstForecast: Sendable {
 
   /// The predicted read found no fix.
   ///
-  /// - Returns: when to read again, if that read was meant to be too early; otherwise nil, as without a prediction.
+  /// - Returns: the predicted time, if that read was the check before it; otherwise nil.
   mutating func missed() -> BootInstant? {
     guard isCheck else {
       isMissed = expected != nil

@@ -41,7 +41,7 @@ package struct LineStatistics: Equatable, Sendable {
   }
 
   /// A sender whose data was not read.
-  package struct Refused: Equatable, Sendable {
+  package struct RefusedSender: Equatable, Sendable {
     /// The address, without the port.
     package var address: IPAddress
     /// Why it was refused.
@@ -66,7 +66,7 @@ package struct LineStatistics: Equatable, Sendable {
   /// The current senders in the network; empty for a serial line, and for an outgoing connection.
   package internal(set) var senders: [Sender] = []
   /// The last four senders that were refused, with their reasons, the latest at the end.
-  package private(set) var refused: [Refused] = []
+  package private(set) var refused: [RefusedSender] = []
   /// The number of refused connections and datagrams of all senders.
   package private(set) var refusals: UInt64 = 0
   /// The counters since the source was created.
@@ -97,7 +97,7 @@ package struct LineStatistics: Equatable, Sendable {
   /// Counts a connection or datagram that was not read.
   package mutating func refuse(_ address: IPAddress, _ reason: RefusalReason, at now: BootInstant) {
     refusals &+= 1
-    var latest = Refused(address: address, reason: reason, count: 0, last: now)
+    var latest = RefusedSender(address: address, reason: reason, count: 0, last: now)
     if let index = refused.firstIndex(where: { $0.address == address && $0.reason == reason }) {
       latest.count = refused.remove(at: index).count
     } else if refused.count == LineStatistics.maximumRefused {

@@ -40,7 +40,7 @@ package enum ReceiverProtocol: CaseIterable, Sendable {
 }
 
 /// Recognizes the protocol of a receiver that sends no NMEA sentence. At a wrong baud rate, noise can contain the bytes
-/// of a message by chance, so a protocol is recognized only by its second message.
+/// of a message by chance, so a protocol is recognized only by its second message (a modem also by one result code).
 package struct ReceiverProtocolDetector: Sendable {
   /// Maximum stored length of a line of TAIP or of a modem.
   private static let maximumLineLength = 128
@@ -121,12 +121,12 @@ package struct ReceiverProtocolDetector: Sendable {
     if byte == UInt8(ascii: "<"), line.count > 5, line.starts(with: ">R".utf8) { note(.taip) }
   }
 
-  /// A final result.
+  /// A modem's result code, as in `OK`.
   private var isModemWord: Bool {
     ReceiverProtocolDetector.modemLines.contains { line.elementsEqual($0.utf8) }
   }
 
-  /// A final result, or a message such as `+CREG: 1`.
+  /// A modem's result code, or a message such as `+CREG: 1`.
   private var isModemLine: Bool {
     if isModemWord { return true }
     let name = line.dropFirst().prefix { (0x41...0x5A).contains($0) }

@@ -21,8 +21,8 @@ package enum SourceDescription: Sendable {
   /// The session of such a source.
   ///
   /// - Parameters:
-  ///   - silenceTimeout: how long the source may report no fix.
-  ///   - seed: for the jitter of its waits.
+  ///   - silenceTimeout: how long the source may be silent.
+  ///   - seed: for the jitter of its retries.
   package func session(silenceTimeout: Duration, seed: UInt64) -> any SourceSession {
     switch self {
     case .serial(let device, let baud):

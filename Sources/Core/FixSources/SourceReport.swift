@@ -6,7 +6,7 @@ package enum SourceReport: Equatable, Sendable {
   case fix(Fix)
   /// The source is being read; the text is its name.
   case reading(String)
-  /// The source sends data that cannot be read yet; the text says which.
+  /// The source sends data that cannot be decoded yet; the text says what has been tried.
   case detecting(String)
   /// The source cannot be read for now; the text has the cause and the remedy. It keeps trying.
   case lost(String)

@@ -7,8 +7,8 @@ extension FleetEngineService {
   ///
   /// An update is `PUT
   /// /v1/providers/{provider}/vehicles/{vehicle}?updateMask=vehicleState,lastLocation[,pastLocations]` (UpdateVehicle),
-  /// whose body is the vehicle itself. As in Google's Driver SDK, each mask begins with the state; OFFLINE is also
-  /// sent without a location.
+  /// whose body is the vehicle itself. As in Google's Driver SDK, each mask begins with the state, unless the daemon
+  /// does not set it; OFFLINE is also sent without a location.
   package static let trips = FleetEngineService(
     name: "trips", collection: "vehicles", method: .put, role: "roles/fleetengine.driverSdkUser",
     scope: { .vehicle($0) },

@@ -31,7 +31,7 @@ package enum RejectionCause: String, Sendable, CaseIterable {
     }
   }
 
-  /// What to do, without a capital letter and a full stop.
+  /// What to do, without a capital letter at the beginning or a full stop.
   package func advice(for service: FleetEngineService, _ vehicle: FleetEngineVehicle? = nil) -> String {
     switch self {
     case .expired:

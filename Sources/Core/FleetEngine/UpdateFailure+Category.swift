@@ -3,7 +3,8 @@ import HTTPMessages
 package import Timekeeping
 
 extension UpdateFailure {
-  /// The kind of failure. A new category needs a case here and its row below: nothing else compares categories.
+  /// The kind of failure. A new category needs a case here, a row and advice below, and a status code of the Driver SDK
+  /// (`MonitorItem`): no other code distinguishes categories.
   package enum Category: String, Sendable, CaseIterable {
     /// The network: no address, no route, no response.
     case network

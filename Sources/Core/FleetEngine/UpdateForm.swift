@@ -29,8 +29,8 @@ package enum UpdateForm: String, Sendable {
 }
 
 extension UpdateFailure {
-  /// Whether the failure says something about the request: the server may have received it, and a response is neither
-  /// about the token (401) nor about the server's load (429, 503).
+  /// Whether the failure says something about the request: the server may have received it, and its response, if there
+  /// is one, is neither about the token (401) nor about the server's load (429, 503).
   package var isAboutRequest: Bool {
     switch httpStatus {
     case nil: mayArrive
@@ -42,7 +42,7 @@ extension UpdateFailure {
   /// Whether the server may have rejected the compact form and would accept the plain one: the server, or a gateway in
   /// front of it, may not know the coding (400, 415, 501), or the mask or the format of the response (400, 406), or may
   /// fail because of one of them (413, 500, 502); or a firewall may forbid the compact form (403). A 403 with a web
-  /// page comes from a captive portal, and a server that asks for a wait has another reason.
+  /// page comes from a captive portal, and a response with `Retry-After` has another cause.
   package var mayBeDueToForm: Bool {
     guard retryAfter == nil else { return false }
     return switch httpStatus {

@@ -6,7 +6,7 @@ package import Timekeeping
 /// out. It performs no I/O; after `close` it does nothing more.
 ///
 /// From the second request on, a header block has one byte per field, including the token (`HPACKEncoder`). The type is
-/// not copyable: there is only one table with the token, which `wipe` overwrites, and accessing it costs nothing.
+/// not copyable: there is only one table with the token, which `wipe` overwrites, and no access copies it.
 package struct HTTP2Connection: ~Copyable, Sendable {
   /// Events of the connection.
   package enum Input: Sendable {

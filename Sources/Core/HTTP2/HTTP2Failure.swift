@@ -121,9 +121,9 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
   /// The server closed the connection with this code before the response was complete.
   case goAway(HTTP2ErrorCode?)
   /// A reused connection was closed before any data of the response. Usually the connection was already dead when the
-  /// request was sent; nevertheless, the server may have received the request. The text is the library's.
+  /// request was sent; nevertheless, the server may have received the request. The text is the transport's reason.
   case lost(String)
-  /// The connection was closed before the response was complete. The text is the library's.
+  /// The connection was closed before the response was complete. The text is the transport's reason.
   case ended(String)
   /// The request's deadline passed.
   case timedOut

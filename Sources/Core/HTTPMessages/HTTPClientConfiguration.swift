@@ -31,7 +31,7 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   /// that a parked vehicle sends no probes: its next heartbeat detects a dead connection just as well.
   package var keepAliveIdle: Duration = .seconds(65)
   /// Idle connections are not reused after this time: heartbeats come at least once a minute, so a connection that has
-  /// been idle for longer has seen an outage or a change. Whole seconds, 1 or more.
+  /// been idle for longer has seen an outage, a pause or a change of the network. Whole seconds, 1 or more.
   package var idleTimeout: Duration = .seconds(100)
   /// How long sent data may remain unacknowledged before the kernel closes the connection (TCP_USER_TIMEOUT): a carrier
   /// that has dropped the NAT mapping drops packets silently. Shorter than a request's usual deadline, so that the

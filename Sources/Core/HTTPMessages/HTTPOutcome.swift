@@ -74,7 +74,7 @@ package struct HTTPResponse: Equatable, Sendable {
 
 /// Why there was no response.
 package struct TransportFailure: Error, Equatable, Sendable {
-  /// The stage at which the request failed.
+  /// The kind of failure.
   package enum Kind: String, Sendable, CaseIterable {
     /// No address for the name: the name servers do not answer, or there is no such host.
     case unresolved
@@ -135,7 +135,8 @@ package struct TransportFailure: Error, Equatable, Sendable {
   }
 
   package var kind: Kind
-  /// One line for the journal, without secrets: the library's message, with host and port.
+  /// One line for the journal, without secrets: libcurl's message or this program's own, in most cases with host and
+  /// port.
   package var message: String
   /// Whether only the request failed: the connection remains open, and can carry the next request.
   package var isConnectionOpen = false

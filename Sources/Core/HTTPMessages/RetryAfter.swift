@@ -11,7 +11,7 @@ package enum RetryAfter {
   /// - Parameters:
   ///   - value: seconds, or an HTTP date.
   ///   - date: the response's own `Date`, to which a date is relative: this machine's clock may be wrong.
-  /// - Returns: nil if it is invalid.
+  /// - Returns: nil if it is invalid, or an HTTP date in a response without `Date`.
   package static func delay(_ value: String, date: String?) -> Duration? {
     if let seconds = Int64(value) {
       guard seconds >= 0 else { return nil }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text that must not be printed: a token, a key, a password. It prints as `<redacted>`, has no mirror and no encoder,
-/// and is only returned by ``reveal()``.
+/// Text that must not be printed: a token, a key, a password. It prints as `<redacted>`, its mirror is empty, it cannot
+/// be encoded, and only ``reveal()`` returns it.
 package struct Secret: Equatable, Sendable {
   private let text: String
 

@@ -20,7 +20,8 @@ package enum JSONValue: Equatable, Sendable {
   ///   - maximumValues: the maximum number of values, including arrays and objects.
   ///   - names: the names of the members that are needed, in all objects; other members are skipped. Nil for all.
   /// - Throws: `malformed` if it is not a JSON document (RFC 8259), or a number that is needed exceeds the range of
-  ///   `Double`; `tooComplex` if it is nested too deep, or has too many values, or combining marks in what is needed.
+  ///   `Double`; `tooComplex` if it is nested too deep or has too many values, or if a string that is needed has too
+  ///   many combining marks in a row.
   package init(
     parsing bytes: [UInt8], maximumValues: Int = .max, members names: Set<String>? = nil
   ) throws(JSONError) {
@@ -83,7 +84,7 @@ package enum JSONValue: Equatable, Sendable {
   }
 
   /// The value at a path of object keys separated by dots, as in `data.token`. A key that itself contains dots is found
-  /// if it is the whole path. Nil if there is none, or it is null.
+  /// if it is the last one. Nil if there is none, or it is null.
   package func value(at path: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     if let value = members[path] { return value == .null ? nil : value }
@@ -127,7 +128,8 @@ package enum JSONValue: Equatable, Sendable {
     return nil
   }
 
-  /// An integer; it may be written as a string, because protobuf's JSON writes 64-bit integers as strings.
+  /// An integer; the fraction of any other number is discarded. It may be written as a string, because protobuf's JSON
+  /// writes 64-bit integers as strings. Nil for any other value.
   package var integer: Int64? {
     switch self {
     case .integer(let value): value

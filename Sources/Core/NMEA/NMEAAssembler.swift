@@ -14,8 +14,8 @@ struct NMEAAssembler {
   /// How long a mode is valid for epochs without one, in milliseconds: some receivers send GSA or GGA only with every
   /// fifth epoch.
   private static let modeLifetime: Int64 = 10_000
-  /// How long an altitude is valid for epochs without one, in milliseconds: a vehicle changes it by a few metres in
-  /// this time.
+  /// How long an altitude is valid for epochs without one, in milliseconds: in this time, a vehicle's altitude changes
+  /// by a few metres at most.
   private static let altitudeLifetime: Int64 = 5000
 
   /// The bit of GST among the kinds with a time; the other bits are those of position reports.
@@ -31,7 +31,8 @@ struct NMEAAssembler {
   private var epoch = NMEAEpoch()
   private var cadence = NMEACadence()
   private var order = NMEAOrder()
-  /// The kind that began the open epoch without a silence or a time before it.
+  /// The kind that began the open epoch only according to the learnt order; nil if the epoch began after a silence or
+  /// with a time.
   private var inferredStart: NMEAOrder.Untimed?
   private var calendar = NMEACalendar()
   private var epochTimeout = minimumEpochTimeout
@@ -192,7 +193,7 @@ struct NMEAAssembler {
 
   /// Opens the epoch of this time, and ends the open epoch if it has a different time.
   ///
-  /// - Returns: false if that epoch has ended.
+  /// - Returns: false if the epoch of this time has already ended.
   private mutating func open(_ time: Int64?, into emit: (Fix) -> Void) -> Bool {
     if let time {
       if isReordered, let newest = epoch.time ?? closedTime, NMEAAssembler.isOvertaken(time, by: newest) {

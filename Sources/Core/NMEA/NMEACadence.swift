@@ -3,9 +3,9 @@
 /// Learns which sentences a receiver sends in each epoch, so that the last of them ends the epoch at once, without
 /// waiting for silence.
 ///
-/// A sequence of sentences is used after it was repeated three times and for two seconds, because many receivers send
-/// additional sentences once a second. If a sentence arrives for an epoch that has ended, the sequence must be repeated
-/// twice as often and for twice as long. On a noisy line, the last sentences of every epoch may be missing: an epoch
+/// A sequence of sentences is used after three epochs in a row, over at least two seconds, have had it, because many
+/// receivers send additional sentences once a second. If a sentence arrives for an epoch that has ended, twice as many
+/// epochs and twice the time are required. On a noisy line, the last sentences of every epoch may be missing: an epoch
 /// with a damaged line is not evidence of any sequence.
 struct NMEACadence {
   private var current: UInt64 = 0
@@ -31,8 +31,8 @@ struct NMEACadence {
   /// Whether the open epoch has all the sentences of the previous ones.
   var isComplete: Bool { isTrusted && current == last }
 
-  /// The open epoch ended. Its time is in milliseconds of the day; an epoch without a time is ignored, and the series
-  /// restarts at midnight.
+  /// The open epoch ended. Its time is in milliseconds of the day; the series restarts at an epoch without a time, and
+  /// at midnight.
   mutating func close(at time: Int64?) {
     defer { (current, isDamaged) = (0, false) }
     guard !isDamaged else { return }

@@ -29,7 +29,7 @@ package enum NMEASentence {
       case valid
       /// The receiver marks the position as void.
       case void
-      /// There is no status.
+      /// There is no status, or an unknown one.
       case unspecified
     }
 

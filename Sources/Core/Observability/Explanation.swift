@@ -41,7 +41,8 @@ extension Explanation {
 }
 
 extension VehicleAgent.Snapshot {
-  /// What happened to the last fix, for a reader who knows the cause that prevents updates; empty during a pause.
+  /// What happened to the last fix, for a reader who knows the cause that prevents updates; empty if there is nothing
+  /// to say, as during a pause.
   var lastFixSentence: String { sentence(endingWith: isUnobstructed ? causeDescription.clause?.text : nil) }
 
   /// Whether nothing prevents updates.

@@ -25,7 +25,7 @@ package struct SenderWarning: ReportedProblem {
 }
 
 extension StatusReport.Line {
-  /// Maximum age in seconds of a refused sender, for a warning.
+  /// A sender whose last refusal was this many seconds ago, or more, causes no warning.
   private static let refusalWindow: Int64 = 3600
 
   /// Warnings about the senders: for each reason the latest one that was refused in the last hour, and those whose

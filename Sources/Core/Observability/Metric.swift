@@ -38,7 +38,7 @@ package struct Metric: Sendable {
   /// What the name of each metric begins with.
   package static let prefix = "fleet_locationd_"
 
-  /// One value; nil: no value.
+  /// A metric with a single value; it is omitted while the value is nil.
   static func single(
     _ name: String, _ kind: Kind, _ help: String, _ value: @escaping @Sendable (MetricReading) -> Double?
   ) -> Metric {
@@ -47,7 +47,7 @@ package struct Metric: Sendable {
     }
   }
 
-  /// One value for each value of the label.
+  /// A metric with one value for each value of its label.
   static func labelled(
     _ name: String, _ kind: Kind, by label: String, _ help: String,
     _ values: @escaping @Sendable (MetricReading) -> [(label: String, value: Double)]

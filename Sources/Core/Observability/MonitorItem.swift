@@ -42,7 +42,7 @@ package enum MonitorItem: Equatable, Sendable {
 
   /// The state of vehicle and daemon, as in `status`.
   package struct State: Equatable, Sendable, Codable {
-    /// The line of `systemctl status`.
+    /// The line of `systemctl status`, with the external text that is omitted there.
     package var summary: String
     /// What the daemon waits for, as one word.
     package var cause: String

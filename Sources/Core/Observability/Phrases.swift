@@ -105,7 +105,7 @@ extension SourceOverview.Hold {
 }
 
 extension TimeEstimator.Reference {
-  /// For a sentence.
+  /// Its name in a sentence.
   var name: String {
     switch self {
     case .gnss: "the receiver"
@@ -124,7 +124,7 @@ extension TimeEstimator.ClockError {
 }
 
 extension Duration {
-  /// Clocks are read one after the other, so a difference of two is off by some milliseconds.
+  /// To the nearest second: clocks are read one after the other, so a difference of two is off by some milliseconds.
   var toTheSecond: Duration { .seconds((self + .milliseconds(500)).wholeSeconds) }
 
   /// Seconds with one decimal.
@@ -140,7 +140,7 @@ extension UInt64 {
     guard self >= 1000 else { return "\(self) B" }
     var (unit, divisor) = (0, UInt64(1000))
     let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
-    // 999,950 would be written as 1000.0 kB.
+    // Otherwise 999,950 would be written as 1000.0 kB.
     while unit + 1 < units.count, self >= divisor * 1000 - divisor / 20 { (unit, divisor) = (unit + 1, divisor * 1000) }
     let rounded = self &+ divisor / 20 < self ? self : self + divisor / 20
     return "\(rounded / divisor).\(rounded % divisor / (divisor / 10)) \(units[unit])"

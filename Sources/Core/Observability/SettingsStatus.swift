@@ -21,23 +21,23 @@ package struct SettingsStatus: Equatable, Sendable {
   package struct Confirmation: Equatable, Sendable {
     /// The part of `limit` that is left.
     package var left: Duration
-    /// The whole time.
+    /// The time within which an update must be accepted.
     package var limit: Duration
-    /// Why the clock is stopped, as the end of a sentence; nil while it runs.
-    package var standstill: String?
+    /// Why the countdown is stopped, as the end of a sentence; nil while it runs.
+    package var holdReason: String?
     /// Why they stay in force without a confirmation, as the end of a sentence; nil: they are reverted.
     package var obstacle: String?
 
-    package init(left: Duration, limit: Duration, standstill: String?, obstacle: String?) {
+    package init(left: Duration, limit: Duration, holdReason: String?, obstacle: String?) {
       self.left = left
       self.limit = limit
-      self.standstill = standstill
+      self.holdReason = holdReason
       self.obstacle = obstacle
     }
 
     /// What the settings wait for, as a clause.
     fileprivate var sentence: String {
-      let pause = standstill.map { ", the clock is stopped: \($0)" } ?? ""
+      let pause = holdReason.map { ", the clock is stopped: \($0)" } ?? ""
       let time = "\(max(left, .seconds(1)).humanReadable) left" + pause
       let end = obstacle.map { "; without one they stay in force, because \($0)" } ?? ""
       return "the new settings wait for an accepted update (\(time))\(end)"
@@ -51,7 +51,7 @@ package struct SettingsStatus: Equatable, Sendable {
   package var mistake: String?
   /// Why the settings of the files were reverted, if the last settings that worked are used instead; nil while the
   /// files are in force.
-  package var takenBack: String?
+  package var revertReason: String?
   /// Why the settings in force should have been reverted, and why they were not; nil if neither is the case.
   package var unconfirmed: String?
   /// Nil if the settings in force need no confirmation.
@@ -77,7 +77,7 @@ package struct SettingsStatus: Equatable, Sendable {
   package var isLastReloadGood: Bool { lastMistake == nil }
 
   /// Whether the last settings that worked are used in place of the files.
-  package var isKept: Bool { mistake != nil || takenBack != nil }
+  package var isKept: Bool { mistake != nil || revertReason != nil }
 
   /// The mistakes of the last start or reload; nil if its settings came into force.
   private var lastMistake: String? { lastReload?.mistake ?? mistake }
@@ -87,7 +87,7 @@ package struct SettingsStatus: Equatable, Sendable {
     if let deletedFile {
       return "; \(deletedFile) no longer exists: without it the service will not start again"
     }
-    if mistake == nil, let takenBack { return "; the new settings were reverted: \(takenBack)" }
+    if mistake == nil, let revertReason { return "; the new settings were reverted: \(revertReason)" }
     if let unconfirmed { return "; the new settings are not confirmed: \(unconfirmed)" }
     if let confirmation { return "; \(confirmation.sentence)" }
     guard let lastMistake else { return "" }
@@ -101,11 +101,11 @@ package struct SettingsStatus: Equatable, Sendable {
   /// The status of the settings for `status --json`.
   package func report(at now: BootInstant) -> StatusReport.Settings {
     StatusReport.Settings(
-      hash: hash, isKept: isKept, mistake: mistake == nil ? nil : lastMistake, takenBack: takenBack,
+      hash: hash, isKept: isKept, mistake: mistake == nil ? nil : lastMistake, takenBack: revertReason,
       unconfirmed: unconfirmed,
       confirmation: confirmation.map {
         StatusReport.Confirmation(
-          left: $0.left.wholeSeconds, limit: $0.limit.wholeSeconds, sentence: $0.sentence, standstill: $0.standstill,
+          left: $0.left.wholeSeconds, limit: $0.limit.wholeSeconds, sentence: $0.sentence, standstill: $0.holdReason,
           obstacle: $0.obstacle)
       },
       lastReload: lastReload.map {

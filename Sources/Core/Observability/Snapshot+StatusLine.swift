@@ -11,7 +11,8 @@ extension VehicleAgent.Snapshot {
   /// never coordinates.
   package var statusLine: String { line.text }
 
-  /// The same for `systemctl status`, which every local user can read: without text from servers and helper programs.
+  /// The same for `systemctl status`, which every local user can read: without text from servers and helper programs,
+  /// except what is marked `worldReadable`.
   package var publicStatusLine: String { line.ownText }
 
   private var line: Sentence {
@@ -34,7 +35,7 @@ extension VehicleAgent.Snapshot {
       parts.append("no token yet")
     }
     let thinning = thinnedWithin > 0 ? ", thinned within \(Int(thinnedWithin.rounded(.up))) m" : ""
-    // The contents of the file are unknown, so the count is not 0.
+    // The contents of the file are not known yet: a count of 0 may be wrong.
     let count = store == .unread && pendingCount == 0 ? "not read yet" : "\(pendingCount)"
     parts.append("backlog \(count)\(thinning)\(backlogTrouble)")
     if let clockError {

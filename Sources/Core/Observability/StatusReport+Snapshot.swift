@@ -11,7 +11,7 @@ import Positioning
 import Timekeeping
 
 extension StatusReport {
-  /// The report of the agent's state; the shell adds release, uptime and events.
+  /// The report of the agent's state; the caller adds release, uptime, events and others.
   ///
   /// - Parameter storeBytes: size of the backlog's files; nil without files.
   package init(_ snapshot: VehicleAgent.Snapshot, storeBytes: Int64? = nil) {

@@ -94,7 +94,8 @@ package struct StatusReport: Equatable, Sendable, Codable {
 
   /// What the daemon waits for: the most important cause, the same in all outputs.
   package struct State: Equatable, Sendable, Codable {
-    /// One word for scripts, as ``Explanation/reason``, but always the cause, never what happened to a fix.
+    /// One word for scripts, as ``Explanation/reason``, except that while nothing prevents updates it is `notDue`,
+    /// `inFlight` or `spacing`, whatever happened to the last fix.
     package var cause: String
     /// As in `no network`.
     package var label: String
@@ -202,7 +203,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var limit: Int64
     /// What the settings wait for, as a clause.
     package var sentence: String
-    /// Why the clock is stopped; nil while it runs.
+    /// Why the countdown is stopped; nil while it runs.
     package var standstill: String?
     /// Why the settings stay in force after the timeout; nil if they are reverted then.
     package var obstacle: String?
@@ -224,7 +225,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var count: Int
     /// Age of the oldest queued position relative to the newest fix; nil if there is no queued position or no fix.
     package var oldestAge: Int64?
-    /// `disk`, `memory` or `off`.
+    /// `disk`, `memory`, `off`, or `unread` until the store has been read.
     package var store: String
     /// Why the backlog is only in memory.
     package var storeTrouble: String?
@@ -264,7 +265,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
     package var month: Period
   }
 
-  /// The same line as in `systemctl status`.
+  /// The line of `systemctl status`, with the external text that is omitted there.
   package var summary: String
   /// The vehicle's ID; nil if it is not known.
   package var vehicle: String?
@@ -315,7 +316,7 @@ package struct StatusReport: Equatable, Sendable, Codable {
   /// How long no fix has been accepted, counted from the last one or from when a source was opened; nil while there is
   /// a fix.
   package var withoutFix: Int64?
-  /// Satellites in view while there is no fix; nil if the receiver does not report them.
+  /// Satellites in view while there is no fix; nil if there is one, or the receiver does not report them.
   package var satellitesInView: Int?
   /// Age of the last accepted update.
   package var lastUpdate: Int64?

@@ -26,8 +26,8 @@ package struct Backfill: Sendable {
   /// The batch size is not reduced below this on a failing network: smaller requests save less than the handshake
   /// costs.
   static let minimumBatch = 8
-  /// Counted rejections before a position is dropped. At the worst rate of random rejections, one in ten, fewer than
-  /// one in 10,000 of the good positions that were quarantined are dropped.
+  /// Counted rejections before a position is dropped. Random rejections are worst if one request in ten is rejected:
+  /// even then, fewer than one in 10,000 of the good positions that were quarantined are dropped.
   static let rejectionsBeforeDrop = 3
   /// Accepted updates before a quarantined position is tried again; doubles each time, up to
   /// `maximumAcceptancesBeforeRetry`.

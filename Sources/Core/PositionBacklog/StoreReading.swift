@@ -12,8 +12,8 @@ package struct StoreReading: Equatable, Sendable {
     case done
     /// There is a store; it is read at `due`.
     case held(since: BootInstant, due: BootInstant)
-    /// The store is being read.
-    case asked(since: BootInstant)
+    /// The store is being read; `since`: when reading became pending.
+    case reading(since: BootInstant)
   }
 
   private var state = State.done
@@ -36,13 +36,13 @@ package struct StoreReading: Equatable, Sendable {
   }
 
   /// Reading has begun.
-  package mutating func ask() {
-    if case .held(let since, _) = state { state = .asked(since: since) }
+  package mutating func begin() {
+    if case .held(let since, _) = state { state = .reading(since: since) }
   }
 
   /// The store cannot be read for now.
   package mutating func failed() {
-    if case .asked = state { state = .done }
+    if case .reading = state { state = .done }
   }
 
   /// Reading has ended.
@@ -52,7 +52,7 @@ package struct StoreReading: Equatable, Sendable {
     defer { state = .done }
     switch state {
     case .done: return nil
-    case .held(let since, _), .asked(let since): return since
+    case .held(let since, _), .reading(let since): return since
     }
   }
 }

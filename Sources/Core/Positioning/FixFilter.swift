@@ -9,13 +9,13 @@ package import Timekeeping
 package struct FixFilter: Sendable {
   /// The limits for accepted fixes.
   package struct Configuration: Equatable, Sendable {
-    /// Maximum horizontal accuracy in metres. Unknown passes.
+    /// Maximum horizontal accuracy in metres. A fix without an accuracy passes.
     package var maxAccuracy: Double
     /// Metres per second.
     package var maxSpeed: Double
     /// Maximum HDOP, for receivers that report no accuracy, unless a fix continues the previous ones.
     package var maxHDOP: Double
-    /// Minimum number of satellites used; 0 disables. Unknown passes.
+    /// Minimum number of satellites used; 0 disables the check. A fix without this number passes.
     package var minSatellites: Int
     /// Maximum lag of a fix's timestamp behind elapsed time since the reference.
     package var maxAge: Duration

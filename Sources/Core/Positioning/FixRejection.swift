@@ -30,7 +30,7 @@ package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterabl
   case future
   /// The vehicle would have to be faster than `filter.max_speed`, by its positions or by the reported speed.
   case impossibleSpeed
-  /// It is away from the position predicted from the reported speed and heading.
+  /// It is too far from the position that was predicted from the reported speed and heading.
   case jump
   /// The same position to the last digit, with a speed that would have moved the vehicle.
   case frozen

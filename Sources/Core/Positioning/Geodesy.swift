@@ -23,7 +23,7 @@ extension Coordinate {
     let frame = LocalFrame(self)
     let step = ECEFPoint(other) - frame.origin
     let (east, north) = (step.dot(frame.east), step.dot(frame.north))
-    // A micrometre is below the precision of degrees in a Double.
+    // Over less than a micrometre, the direction would be distorted by rounding errors, which are some nanometres.
     guard max(east.magnitude, north.magnitude) > 1e-6 else { return nil }
     let degrees = Trigonometry.arcTangent(east, north) * (180 / .pi)
     let heading = degrees < 0 ? degrees + 360 : degrees

@@ -12,7 +12,7 @@ package struct ReceiverClock: Sendable {
   static let maximumDelay = Duration.seconds(600)
   /// Time zones differ by multiples of this: some receivers are set to local time.
   private static let timeZoneStep: Int64 = 900
-  /// GPS time is ahead of UTC by this, until the receiver has received the leap seconds.
+  /// GPS time is ahead of UTC by this; a receiver reports it as UTC until it has received the leap seconds.
   private static let leapSeconds = Duration.seconds(18)
 
   /// The correction that is subtracted from timestamps: whole seconds, positive if the clock is ahead.
@@ -32,8 +32,8 @@ package struct ReceiverClock: Sendable {
   ///
   /// - Parameters:
   ///   - bounds: time bounds; nil if only the receiver has the time.
-  ///   - accepted: the time of the last accepted fix, and its arrival: before its clock leapt, a receiver had the right
-  ///     time.
+  ///   - accepted: the time of the last accepted fix, and its arrival: a receiver whose clock has jumped since then had
+  ///     the right time.
   ///   - agreement: number and duration of consistent fixes that confirm an offset.
   mutating func check(
     _ stamp: Timestamp, bounds: TimeBounds?, after accepted: (time: Timestamp, at: BootInstant)?,

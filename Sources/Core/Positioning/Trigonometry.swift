@@ -3,8 +3,8 @@
 /// Sine, cosine and arc tangent without a C library, whose results differ between versions, so that a run can be
 /// repeated to the last bit.
 ///
-/// Polynomials on a small interval, after range reduction. The error is below 1e-15 of the unit circle for angles up to
-/// a million radians or a billion degrees.
+/// Polynomials on a small interval, after range reduction. The error of a sine or cosine is below 1e-15 for angles up
+/// to a million radians or a billion degrees.
 package enum Trigonometry {
   /// The sine and cosine of one angle.
   package struct Rotation: Equatable, Sendable {

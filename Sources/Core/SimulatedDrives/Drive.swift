@@ -77,7 +77,7 @@ struct Drive: Sendable {
       stops.append(SpeedProfile.Stop(distance: try Drive.distance(of: waypoint, path), dwell: dwell))
     }
     stops += try Drive.stops(settings.stops, route, path)
-    // Without a speed, the vehicle stays at the start forever.
+    // With a speed of 0, or on a route without length, the vehicle stays at the start forever.
     guard limits.speed > 0, path.length > 0 else {
       first = .planned(SpeedProfile())
       next = nil

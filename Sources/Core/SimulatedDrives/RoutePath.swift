@@ -2,8 +2,8 @@
 import Positioning
 import Timekeeping
 
-/// The path of a vehicle along a route: straight segments, and an arc instead of each corner, so that the vehicle never
-/// turns on the spot and its lateral acceleration is finite.
+/// The path of a vehicle along a route: straight segments, and an arc instead of each corner, so that the vehicle's
+/// lateral acceleration is finite. It turns on the spot only where the route turns back.
 struct RoutePath: Sendable {
   /// Points nearer than this to the previous one are dropped: the noise of a receiver is larger. Metres.
   private static let minimumSpacing = 1.0
@@ -120,7 +120,7 @@ struct RoutePath: Sendable {
       let start = vertices[index].coordinate
       let toPoint = start.distance(to: point)
       let length = vertexDistances[index + 1] - vertexDistances[index]
-      // Skips legs that are further away than their length plus the best offset so far.
+      // No point of a leg is nearer if the leg's start is further away than its length plus the best offset so far.
       if let best, toPoint - length > best.offset { continue }
       var along = 0.0
       if let heading = start.heading(to: vertices[index + 1].coordinate), let direction = start.heading(to: point) {
@@ -272,7 +272,8 @@ struct RoutePath: Sendable {
 }
 
 extension Array {
-  /// The last element that begins at or before a value, in an array ordered by it; the first if all begin after it.
+  /// The index of the last element whose `begin` is at or before `place`, in an array sorted by `begin`: the first
+  /// index if all begin later; nil if the array is empty.
   func lastIndex(startingAtOrBefore place: Double, by begin: (Element) -> Double) -> Int? {
     guard !isEmpty else { return nil }
     var (low, high) = (0, count)

@@ -22,7 +22,7 @@ package struct SourceOverview: Equatable, Sendable {
   package struct Source: Equatable, Sendable {
     /// Its ID, stable as long as its settings are the same.
     package var id: Int
-    /// The name that it reports once it is read.
+    /// The name that it reports once it is read; before that, its label.
     package var name: String
     /// Its current condition.
     package var condition: Condition
@@ -96,10 +96,10 @@ package struct SourceOverview: Equatable, Sendable {
     return sources.first?.conditionText ?? "no source is set"
   }
 
-  /// The sources that are not read for now, although they could be.
+  /// The names of the sources that are available, but left unread for now.
   package var unreadNames: [String] { sources.filter { $0.isUnread && $0.isRead }.map(\.name) }
 
-  /// Why no source of higher priority than this index is used, such as `1: the device is gone`; empty for the first.
+  /// Why no source before this index is used, such as `1: the device is gone`; empty for the first.
   package func problems(before index: Int) -> String {
     sources.prefix(index).enumerated().map { "\($0 + 1): \($1.conditionText)" }.joined(separator: "; ")
   }

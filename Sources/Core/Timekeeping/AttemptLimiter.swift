@@ -2,14 +2,14 @@
 
 /// Rate limit of requests to one server: at least one second apart, at most twelve in any minute, whatever the reason.
 ///
-/// Allows a burst of five; later attempts are spread over the minute, so that a series of quick failures is never
+/// Allows a burst of six; later attempts are spread over the minute, so that a series of quick failures is never
 /// followed by a long silence: the wait is at most nine seconds. A steady request every five seconds is never delayed.
 package struct AttemptLimiter: Equatable, Sendable {
   /// The maximum number of attempts in any sixty seconds.
   package static let perMinute = 12
   /// The minimum time between two attempts.
   package static let spacing = Duration.seconds(1)
-  /// The number of attempts that need only `spacing` between them.
+  /// The number of consecutive intervals between attempts that need only be `spacing` long.
   private static let burst = 5
 
   /// The last attempts, oldest first, at most `perMinute`.

@@ -52,7 +52,7 @@ struct DutyState: Equatable, Sendable {
 
   /// The driver goes off duty.
   ///
-  /// - Returns: the record of what begins; nil if the driver is off duty already, which continues unchanged.
+  /// - Returns: the new record; nil if the driver is off duty already, and the record is unchanged.
   mutating func goOffline(_ record: DutyRecord) -> DutyRecord? {
     var record = record
     if let offDuty {
@@ -68,7 +68,7 @@ struct DutyState: Equatable, Sendable {
     return record
   }
 
-  /// - Returns: the record of what ends; nil if the driver is on duty already.
+  /// - Returns: the record of the time off duty, which ends; nil if the driver is on duty already.
   mutating func goOnline() -> DutyRecord? {
     defer { offDuty = nil }
     return offDuty

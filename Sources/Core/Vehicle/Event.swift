@@ -34,13 +34,14 @@ package enum Event: Equatable, Sendable {
   /// The settings in force are reverted unless an update with them is accepted within this time, which passes only
   /// while delivery would be possible.
   ///
-  /// - Parameter obstacle: why they are not reverted in that case, which is then only reported; nil: they are reverted.
+  /// - Parameter obstacle: why they cannot be reverted, so that a missing confirmation is only reported; nil: they are
+  ///   reverted.
   case confirmationAwaited(Duration, obstacle: String?)
   /// An update with the settings that needed confirmation was accepted.
   case settingsConfirmed
   /// The settings were reverted to the last ones that worked; with the reason.
   case settingsTakenBack(String)
-  /// No update with the settings was accepted in time, but they remain in force; with the cause of each.
+  /// No update with the settings was accepted in time, with the cause; they remain in force because of the obstacle.
   case settingsUnconfirmed(String, obstacle: String)
   /// A file or credential that the settings name is missing: which one, and what to do.
   case settingsAwaited(String)

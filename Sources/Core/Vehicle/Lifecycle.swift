@@ -97,8 +97,8 @@ package struct Lifecycle: Equatable, Sendable {
   /// Every source has ended.
   ///
   /// - Parameters:
-  ///   - deadline: when delivery of what is pending ends.
-  ///   - reserve: the part of it that is reserved for OFFLINE.
+  ///   - deadline: when the last attempt ends.
+  ///   - reserve: the part of the time until then that is reserved for OFFLINE.
   /// - Returns: whether this begins the end of the run.
   mutating func drain(until deadline: BootInstant, reserving reserve: Duration = .zero) -> Bool {
     guard isRunning else { return false }
@@ -111,7 +111,7 @@ package struct Lifecycle: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - deadline: when the final attempt ends.
-  ///   - reserve: the part of it that is reserved for OFFLINE.
+  ///   - reserve: the part of the time until then that is reserved for OFFLINE.
   ///   - isRestart: whether the run ends so that the next one begins.
   /// - Returns: whether this begins the end of the run.
   mutating func stop(

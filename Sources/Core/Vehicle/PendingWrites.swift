@@ -23,7 +23,7 @@ struct PendingWrites: Sendable {
   /// appended.
   private typealias Entries = [FleetEngineVehicle: [Entry]]
 
-  /// Changes that are not in `batch`.
+  /// Changes that are not in the current batch.
   private var entries: Entries = [:]
   /// The batch that is being written.
   private var inProgress: Entries = [:]

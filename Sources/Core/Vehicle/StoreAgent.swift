@@ -217,7 +217,7 @@ package struct StoreAgent: Sendable {
   /// An attempt is requested, whatever the deadline.
   private var isAttemptRequested = false
   private var isClosing = false
-  /// A commit has found the file in place since `close`; if there was none, an empty one is made to verify it.
+  /// A commit has found the file in place since `close`. If nothing is pending, an empty commit verifies this.
   private var isFileVerified = false
   /// The stored positions of the vehicle have not been reported yet.
   private var isRestorePending = true

@@ -64,7 +64,7 @@ struct StoredRunState: Equatable, Sendable {
     self.delivered = delivered
   }
 
-  /// Parses what a previous run stored; text after these lines is ignored.
+  /// Parses what a previous run stored; lines after the known ones are ignored.
   ///
   /// - Returns: nil if the format is wrong, or the values are impossible now.
   init?(_ text: String, at now: BootInstant) {

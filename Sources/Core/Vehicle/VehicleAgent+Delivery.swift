@@ -125,7 +125,7 @@ extension VehicleAgent {
     noteOutage(at: now.boot, &effects)
   }
 
-  /// The outcome of a request that was given up is otherwise ignored, but a late response shows that the server is
+  /// The outcome of a request that was given up is otherwise ignored, but a late response shows that the server can be
   /// reached.
   private mutating func lateUpdateEnded(_ outcome: HTTPOutcome, at now: BootInstant, _ effects: inout [Effect]) {
     guard case .response = outcome else { return }
@@ -164,7 +164,7 @@ extension VehicleAgent {
       case .readStore: effects.append(.readStore)
       case .forgetOthers(let time): effects.append(.forgetOthers(before: time))
       case .wentOffline(let sentAt):
-        countAccepted(past: 0, sentAt: sentAt, at: now, &effects)
+        handleAccepted(past: 0, sentAt: sentAt, at: now, &effects)
         acceptedOffline(sentAt: sentAt, at: now, &effects)
       case .offlineFailed(let failure, let token):
         count(failure)
@@ -196,14 +196,14 @@ extension VehicleAgent {
       // A queued position does not affect when the next report is due.
       policy.markReported(live, at: sentAt)
     }
-    countAccepted(past: past, sentAt: sentAt, at: now, &effects)
+    handleAccepted(past: past, sentAt: sentAt, at: now, &effects)
     if delivery.vehicleState == .offline { acceptedOffline(sentAt: sentAt, at: now, &effects) }
     effects += eventLimiter.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
     effects.append(.event(.updateAccepted(past: past, at: configuration.logsPositions ? live : nil)))
   }
 
   /// Handles an accepted update of any kind.
-  private mutating func countAccepted(past: Int, sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
+  private mutating func handleAccepted(past: Int, sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
     storeRunState(at: now, &effects)
     statistics.accepted += 1
     statistics.backfilled += past

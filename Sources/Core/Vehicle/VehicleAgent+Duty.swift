@@ -119,7 +119,7 @@ extension VehicleAgent {
     let isFinal = dutyState.acceptedOffline(of: vehicleName, isEarly: isEarly)
     if isFinal {
       if let pause = dutyState.pause { effects.append(.storePause(pause)) }
-      // A file that could not be read remains until the driver chooses, and so does its report.
+      // A file that could not be read remains, and is reported, until the driver chooses.
       if let offDuty = dutyState.offDuty, offDuty.vehicle != nil { effects.append(.storeDuty(offDuty)) }
     }
     // Irrelevant if the driver is on duty again.

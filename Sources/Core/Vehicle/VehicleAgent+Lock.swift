@@ -23,7 +23,7 @@ extension VehicleAgent {
       if isNew { suspendDelivery(at: now, &effects) }
     case .ends(let time, let isTokenFileChanged):
       effects.append(.event(.vehicleFree(after: time)))
-      // The other process may have sent an update until now.
+      // The other process may have sent an update just before it released the lock.
       apply(delivery.handle(.updatedElsewhere, at: now.boot), at: now, &effects)
       resumeDelivery(at: now, &effects)
       if isTokenFileChanged { tokenFileChanged(at: now, &effects) }

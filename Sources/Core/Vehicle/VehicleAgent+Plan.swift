@@ -48,7 +48,7 @@ extension VehicleAgent {
     case act(Plan.Step)
     case wait(until: BootInstant?, Obstacle)
 
-    /// The same, but ends at `time` at the latest.
+    /// The same decision, but its wait ends at `time` at the latest.
     func interrupted(at time: BootInstant?) -> Decision {
       guard case .wait(let until, let obstacle) = self, let time else { return self }
       return .wait(until: until.map { min($0, time) } ?? time, obstacle)
@@ -111,7 +111,7 @@ extension VehicleAgent {
     return nil
   }
 
-  /// The same, but ends when the next of these steps is due.
+  /// The same decision, but its wait ends when the next step of `dueStep` is due.
   private func interruptedBySteps(_ decision: Decision) -> Decision {
     decision.interrupted(at: fixes.missingAt).interrupted(at: selector.nextDeadline).interrupted(
       at: delivery.storeDue)
@@ -137,8 +137,8 @@ extension VehicleAgent {
         if let readAt = delivery.storeDue, now >= readAt { return .act(.readStore) }
         return decideOffline(pause, at: now).interrupted(at: end).interrupted(at: delivery.storeDue)
       }
-      if let readAt = delivery.storeDue, isDelivered || now >= readAt { return .act(.readStore) }
-      if isDelivered, !delivery.isStorePending { return .act(.finish) }
+      if let readAt = delivery.storeDue, isDrained || now >= readAt { return .act(.readStore) }
+      if isDrained, !delivery.isStorePending { return .act(.finish) }
       return decideWithoutPause(at: now).interrupted(at: end).interrupted(at: delivery.storeDue)
     case .running:
       if let step = dueStep(at: now) { return .act(step) }
@@ -147,7 +147,7 @@ extension VehicleAgent {
   }
 
   /// Whether all positions of a source that has ended were delivered.
-  private var isDelivered: Bool {
+  private var isDrained: Bool {
     delivery.isIdle && !delivery.hasOverduePosition && delivery.backlog.isEmpty
       && (policy.newest.map { $0.time == delivery.delivered?.time } ?? true)
   }

@@ -12,10 +12,10 @@ package import FixSources
 package import Positioning
 package import Timekeeping
 
-/// Top-level state machine of the daemon: inputs in, effects out.
+/// Top-level state machine of one vehicle: inputs in, effects out.
 ///
-/// Performs no I/O and has no clock. The shell passes inputs with their time, performs the effects, and calls again at
-/// `nextDeadline`.
+/// Performs no I/O and has no clock. The caller passes inputs with their time, has the effects performed, and calls
+/// again at `nextDeadline`.
 package struct VehicleAgent: Sendable {
   /// The settings that the core needs.
   package struct Configuration: Equatable, Sendable {
@@ -58,7 +58,7 @@ package struct VehicleAgent: Sendable {
     }
   }
 
-  /// Everything that can happen to the daemon.
+  /// Everything of which the agent is notified.
   package enum Input: Equatable, Sendable {
     /// A report of the source with this ID.
     case source(Int, SourceReport)
@@ -114,8 +114,7 @@ package struct VehicleAgent: Sendable {
     case pause(PauseRecord?)
     case resume
     /// The driver takes no new trips. The stored record of a previous run comes before the first fix; nil begins one
-    /// now.
-    /// Without effect while there is a `dutyRefusal`.
+    /// now. While there is a `dutyRefusal`, the record is kept, but Fleet Engine is not informed.
     case goOffline(DutyRecord?)
     /// The driver takes new trips again.
     case goOnline
@@ -125,7 +124,7 @@ package struct VehicleAgent: Sendable {
     case positionsMonitored(Bool)
   }
 
-  /// What the shell has to do. Each case carries all the data that it needs.
+  /// What the caller has to do. Each case carries all the data that it needs.
   package enum Effect: Equatable, Sendable {
     /// `sendUpdate` to this URL follows when there is a token: connect in advance. Errors are left to the request.
     case connect(to: String, certificateTime: Timestamp?)

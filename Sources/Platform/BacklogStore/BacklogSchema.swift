@@ -46,7 +46,7 @@ struct BacklogSchema {
   ///
   /// - Parameter isNew: whether it has no tables yet.
   static func check(_ database: Database, isNew: Bool) throws(BacklogStoreError) {
-    // The vehicle of each position is stored twice, and the quick check does not compare the two.
+    // The IDs of each vehicle are stored in the table and in its index, and the quick check does not compare the two.
     for check in ["quick_check(1)"] + (isNew ? [] : ["integrity_check(vehicles)"]) {
       let result = try database.text("PRAGMA \(check)")
       guard result == "ok" else { throw BacklogStoreError(.damaged, "\(database.path) is damaged: \(result)") }

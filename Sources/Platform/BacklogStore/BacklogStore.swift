@@ -139,7 +139,7 @@ package final class BacklogStore {
     lastWrite = state
   }
 
-  deinit { if !isInPlace { database.keepLogOnClose() } }
+  deinit { if !isInPlace { database.keepWALOnClose() } }
 
   /// The current state of the files.
   private var state: FileState { file.state(headers: database.headers) }
@@ -228,7 +228,7 @@ package final class BacklogStore {
     guard let latitude = row.real(2), let longitude = row.real(3),
       let coordinate = Coordinate(latitude: latitude, longitude: longitude)
     else { return nil }
-    // Not-a-number: neither a number nor NULL.
+    // `real` returns not-a-number for a value that is neither a number nor NULL.
     let isNumeric = (4...10).allSatisfy { row.real($0)?.isNaN != true }
     guard isNumeric else { return nil }
     var location = VehicleLocation(coordinate: coordinate, time: time)
@@ -271,7 +271,7 @@ package final class BacklogStore {
     guard current.headers == lastWrite.headers else {
       throw BacklogStoreError(.damaged, "\(file.path) is damaged: another program has written to it or its log")
     }
-    // The pages in memory differ from those in the files.
+    // The pages in memory may differ from those in the files.
     database.releaseMemory()
     try BacklogSchema.check(database, isNew: false)
     lastWrite = current

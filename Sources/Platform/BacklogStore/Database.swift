@@ -75,10 +75,10 @@ import SystemCalls
   /// Drops the pages in memory that are also on disk.
   func releaseMemory() { _ = unsafe sqlite3_db_release_memory(raw) }
 
-  /// From now on, closing leaves the log file in place: the path may belong to another file.
-  func keepLogOnClose() {
+  /// From now on, closing leaves the WAL file in place: the path may belong to another file.
+  func keepWALOnClose() {
     var isPersistent: CInt = 1
-    // A VFS without this control does not have a log either.
+    // A VFS without this control has no WAL either.
     _ = unsafe sqlite3_file_control(raw, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
   }
 

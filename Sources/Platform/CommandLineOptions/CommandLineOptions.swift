@@ -119,8 +119,8 @@ package struct CommandLineOptions: Equatable, Sendable {
     return nil
   }
 
-  /// The error: getopt has moved past a long option, and returns the letter of a short one or the value that stands for
-  /// a long one.
+  /// The message for an option that was rejected. getopt sets `optopt` to the letter of a short option, to the value
+  /// that stands for a long one, or to 0 for an unknown long one.
   private static func mistake(_ found: Int32, at word: String, among options: [Option]) -> String {
     let letter = fleet_optopt()
     let name = name(in: word)

@@ -5,8 +5,8 @@ import SystemCalls
 import Timekeeping
 import Varlink
 
-/// A client's connection to the control socket. It carries Varlink calls one after the other, each with its reply, of
-/// which the last may have any number of replies; or one line with its response.
+/// A client's connection to the control socket. It carries Varlink calls one after the other, each with its reply (the
+/// last call may have any number of replies); or one line with its response.
 package final class ControlConnection {
   /// The time limits of one call.
   struct Limits {
@@ -63,8 +63,8 @@ package final class ControlConnection {
     var buffer = [UInt8](repeating: 0, count: 1024)
     guard case .bytes(let count)? = try? descriptor.read(into: &buffer) else { return close() }
     guard queueLimit == nil else {
-      // A client that gets an endless series of replies has nothing more to send than the end of its line:
-      // `ControlClient`.
+      // A client that gets an endless series of replies may still send only the line end that `ControlClient` adds to
+      // its call.
       if buffer.prefix(count) != [MessageFraming.lineEnd] { close() }
       return
     }

@@ -18,7 +18,7 @@ package enum CrashReporter {
   ///   - program: the name of the program's own code in the report.
   ///   - note: path of a file for the report, for the next run; nil for none.
   package static func install(program: String, version: String, note: String?) {
-    // journald interprets the number as the priority; it would only confuse a person.
+    // journald takes the prefix `<2>` as the priority of the line; on a terminal it would only confuse.
     let leadsToJournal = Environment.value(of: "JOURNAL_STREAM") != nil
     unsafe fleet_crash_report_install(program, version, note, leadsToJournal)
   }

@@ -12,7 +12,7 @@ package nonisolated enum ChildStatus: Equatable, Sendable {
 }
 
 extension EventLoop {
-  /// Calls the handler once after the child has ended and was reaped. SIGCHLD must be blocked.
+  /// Calls the handler once after the child has ended; the child is reaped after that. SIGCHLD must be blocked.
   ///
   /// - Throws: code `source`; the cause is EBUSY if SIGCHLD is not blocked, ECHILD or ESRCH if there is no such child.
   package func addChild(

@@ -38,7 +38,7 @@ extension EventLoop {
   package func addWatch(
     _ path: String, _ events: PathEvents, _ handler: @escaping (PathEvent) -> Void
   ) throws(EventLoopError) -> EventSource<PathEvent> {
-    // The kernel adds these two by itself, and rejects them in a request.
+    // The kernel reports these two without a request.
     let mask = events.rawValue & ~(UInt32(IN_IGNORED) | UInt32(IN_UNMOUNT))
     return try unsafe makeSource("watch \(path)", handler) { event, slot, context in
       unsafe sd_event_add_inotify(

@@ -121,7 +121,7 @@ package import Timekeeping
 
   private static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
-    // This cannot fail: both clocks exist in every Linux since 2.6.39.
+    // This cannot fail: these clocks exist in every Linux since 2.6.39.
     _ = unsafe clock_gettime(clock, &time)
     return time
   }

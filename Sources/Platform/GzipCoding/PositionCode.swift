@@ -80,7 +80,7 @@ struct PositionCode: Sendable {
 
   /// The compressed body, between `prefix` and `suffix`.
   ///
-  /// - Returns: nil if the body is not an update with one position.
+  /// - Returns: nil if the body is too long, or a byte has no code: zlib has to compress it.
   func encode(_ body: [UInt8], after prefix: [UInt8], before suffix: @autoclosure () -> [UInt8]) -> [UInt8]? {
     guard body.count <= PositionCode.maximumSize else { return nil }
     let start = prefix.count + PositionCode.header.count

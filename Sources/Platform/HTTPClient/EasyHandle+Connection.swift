@@ -23,7 +23,7 @@ extension EasyHandle {
     if let caFile = settings.caFile {
       try set(CURLOPT_CAINFO, caFile)
       try set(CURLOPT_CAPATH, nil)
-      // Otherwise libcurl would use what it once read for a day, even after a reload.
+      // Otherwise libcurl would use the file's old content for up to a day, even after a reload.
       try set(CURLOPT_CA_CACHE_TIMEOUT, 0)
     } else if CADirectory.isComplete {
       try set(CURLOPT_CAINFO, nil)

@@ -61,7 +61,7 @@ final class HTTP2Transport {
   private let meter: ConnectionMeter
   private var timer: LoopTimer?
   /// When the timer fires; nil if disarmed.
-  private var armedAt: BootInstant?
+  private var timerDeadline: BootInstant?
   /// The connection in use, or the one that is being opened.
   private var channel: Channel?
   /// The open connection that `channel` is to replace, while `channel` is being opened.
@@ -71,7 +71,7 @@ final class HTTP2Transport {
   private var waiting: [QueuedRequest] = []
   private var session: (origin: String, TLSSession)?
   private var isStale = false
-  /// Whether a call of the owner is in progress.
+  /// Whether a call by the owner is in progress.
   private var isInCall = false
   /// The origin of a server that has no HTTP/2.
   private var http1Origin: String?
@@ -141,7 +141,7 @@ final class HTTP2Transport {
 
   // MARK: - The connection
 
-  /// Sends the next request if no request is in flight and there is a connection.
+  /// Sends the next request if no request is in flight, or opens a connection for it.
   private func start() {
     guard current == nil, let next = waiting.first else { return armTimer() }
     if let channel, isStale || !channel.address.hasOrigin(of: next.address) { closeAll() }
@@ -334,13 +334,13 @@ final class HTTP2Transport {
     // An idle connection has no deadline; neither does one that the next request will replace.
     var deadline = channel?.connection?.nextDeadline
     for request in waiting { deadline = min(deadline ?? request.deadline, request.deadline) }
-    guard deadline != armedAt else { return }
-    armedAt = deadline
+    guard deadline != timerDeadline else { return }
+    timerDeadline = deadline
     if let deadline { timer?.arm(at: deadline) } else { timer?.disarm() }
   }
 
   private func checkDeadlines() {
-    armedAt = nil
+    timerDeadline = nil
     let now = loop.now.boot
     let late = waiting.filter { $0.deadline <= now }
     waiting.removeAll { $0.deadline <= now }

@@ -24,7 +24,7 @@ import URLReader
   /// Whether connections must be closed once they are idle.
   private var isStale = false
 
-  /// Nil if the settings or a proxy do not allow HTTP/2.
+  /// This module's own HTTP/2; nil if the settings require HTTP/1.1, or if the proxy is reached by TLS.
   private var http2: HTTP2Transport?
   private var lastAddress: (url: String, address: WebAddress)?
   private var curlCounters = TrafficCounters()

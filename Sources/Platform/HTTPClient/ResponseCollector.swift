@@ -7,7 +7,8 @@ struct ResponseCollector {
   /// Far more than Fleet Engine or a token provider sends; further headers are discarded.
   private static let maximumHeaders = 64
   private static let maximumHeaderBytes = 16_384
-  /// Lines of all kinds, including interim responses and trailers. libcurl stores them all without a limit.
+  /// For all lines together, including those of interim responses and trailers: older versions of libcurl store them
+  /// without a limit.
   private static let maximumLineBytes = 65_536
 
   private(set) var headers: [(name: String, value: String)] = []

@@ -11,7 +11,7 @@ import Timekeeping
 ///
 /// Releasing it closes the connection.
 @safe final class TLSConnection {
-  /// Each event is reported in a separate iteration of the loop.
+  /// What happened to the connection. It is reported from the loop, never during a call of `init`, `send` or `close`.
   enum Event {
     /// The connection is established. `hasHTTP2`: the server selected HTTP/2.
     case connected(hasHTTP2: Bool)

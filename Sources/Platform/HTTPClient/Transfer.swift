@@ -86,7 +86,7 @@ import SystemCalls
     try easy.check(
       CURLOPT_PREREQFUNCTION,
       unsafe fleet_easy_set_request_callback(easy.raw) { context, _, _, _, _ in
-        unsafe Transfer.at(context)?.isAllowedToSend() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        unsafe Transfer.at(context)?.beginSending() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
       })
     try easy.check(
       CURLOPT_SSL_CTX_FUNCTION,
@@ -101,7 +101,9 @@ import SystemCalls
 
   /// libcurl itself repeats a request up to five times if its connection is closed before any data was received, and
   /// after RST_STREAM with REFUSED_STREAM. Retries must not be decided by libcurl.
-  private func isAllowedToSend() -> Bool {
+  ///
+  /// - Returns: false if the request was already sent.
+  private func beginSending() -> Bool {
     defer { isSent = true }
     return !isSent
   }

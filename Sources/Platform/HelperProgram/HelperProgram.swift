@@ -8,8 +8,8 @@ import Timekeeping
 /// Runs a program on the event loop to read its output: without a shell or a thread. Only the environment is inherited.
 ///
 /// The program has its own process group; a supervising process waits for it. On a timeout or too much output the group
-/// gets SIGTERM, and SIGKILL two seconds later; a stopped supervisor is killed after four seconds. When the program has
-/// ended, all its descendants are killed, even those that left its group or session.
+/// gets SIGTERM, and SIGKILL two seconds later; a supervisor that does not end within four more seconds is killed. When
+/// the program has ended, all its descendants are killed, even those that left its group or session.
 @safe package final class HelperProgram {
   /// How a run ended.
   package enum Ending: Equatable, Sendable {
@@ -52,7 +52,7 @@ import Timekeeping
   private var errors: OutputPipe?
   /// Why this process terminated the program.
   private var endReason: Ending?
-  /// Whether the program was killed at once.
+  /// Whether `endSignal` was sent.
   private var isKilled = false
   /// Retains itself while the program runs, so that it is always reaped.
   private var running: HelperProgram?
@@ -209,7 +209,7 @@ import Timekeeping
     running = nil
   }
 
-  /// The signal that kills the program and all its descendants.
+  /// The signal on which the supervisor kills the program and all its descendants.
   private static let endSignal = Int32(FLEET_END_HELPER)
 
   // MARK: - Spawning

@@ -43,8 +43,8 @@ final class OutputPipe {
     }
   }
 
-  /// Reads the available data, at most the size of a pipe, so that a child that never stops writing is not read
-  /// forever.
+  /// Reads the available data, at most 128 KiB, which is more than a pipe holds, so that a child that never stops
+  /// writing is not read forever.
   func drain() {
     guard let readEnd else { return }
     var buffer = [UInt8](repeating: 0, count: 16_384)

@@ -7,7 +7,7 @@ package import FixSources
 @MainActor package final class ModemManagerClient {
   private static let name = "org.freedesktop.ModemManager1"
   private static let root = "/org/freedesktop/ModemManager1"
-  /// The timeout for replies that ModemManager has in memory.
+  /// The timeout for requests that ModemManager answers from memory.
   private static let replyTimeout = Duration.seconds(10)
   /// The timeout for enabling a modem's receiver.
   private static let enableLimit = Duration.seconds(60)

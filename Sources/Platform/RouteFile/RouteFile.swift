@@ -61,7 +61,8 @@ package enum RouteFile {
     }
   }
 
-  /// Whether the file is JSON. The first non-space byte decides, otherwise the file's name.
+  /// Whether the file is JSON. The first byte that is not a space decides; if it begins neither XML nor JSON, the name
+  /// of the file does.
   static func isJSON(_ start: ArraySlice<UInt8>, path: String) -> Bool {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = start.starts(with: mark) ? start.dropFirst(mark.count) : start

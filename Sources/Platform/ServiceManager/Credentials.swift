@@ -121,10 +121,10 @@ package struct Credentials: Sendable {
     guard bytes.count <= maximumSize else {
       throw ServiceManagerError(.unusable, "\(path): longer than \(maximumSize) bytes; a secret is one short text")
     }
-    // Remove the trailing line break that editors add.
     var text = bytes[...]
     // Remove the byte order mark that some editors put before the text; no header begins with it.
     if text.starts(with: [0xEF, 0xBB, 0xBF]) { text.removeFirst(3) }
+    // Remove the trailing line break that editors add.
     if text.last == UInt8(ascii: "\n") { text.removeLast() }
     if text.last == UInt8(ascii: "\r") { text.removeLast() }
     guard !text.isEmpty else {

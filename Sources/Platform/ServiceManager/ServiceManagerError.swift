@@ -8,7 +8,7 @@ package typealias ServiceManagerError = PlatformError<ServiceManagerErrorCode>
 package enum ServiceManagerErrorCode: String, Sendable {
   /// There is no such credential or file.
   case missing
-  /// Credentials are available only to services, and this process is not a service.
+  /// systemd has passed no credentials to this process: it is not a service, or its unit has none.
   case notPassed
   /// Permission denied.
   case denied

@@ -8,7 +8,7 @@ import SystemCalls
 /// Resolves host names without blocking the event loop.
 ///
 /// Numeric addresses and `localhost` need no lookup. A name is resolved by glibc's getaddrinfo_a(3), which queries
-/// name servers on a thread of its own, as libcurl does; the loop polls it. libcurl itself is not used, because it
+/// name servers on a thread of its own, as libcurl does; the loop polls it. libcurl itself is not used, because that
 /// would need its whole HTTP client. A callback is not used, because getaddrinfo_a would make it in a signal handler or
 /// on another thread. A lookup that outlives its caller is reused by the next one, so that dead name servers do not
 /// accumulate threads.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// A socket address to connect to.
+/// An IPv4 or IPv6 address with a port, for a system call.
 nonisolated struct SocketAddress: Equatable {
   /// AF_INET or AF_INET6.
   let family: Int32

@@ -13,7 +13,7 @@ package enum AtomicFile {
     _ bytes: [UInt8], to path: String, mode: mode_t, isDurable: Bool, allowsEmptyFile: Bool = false
   ) throws(Errno) {
     let temporary = path + ".new"
-    // A file that a crash has left behind may be of any kind.
+    // A crash may have left a temporary file behind, with which O_EXCL would fail.
     _ = unsafe unlink(temporary)
     do throws(Errno) {
       let file = Descriptor(

@@ -68,8 +68,8 @@ package struct Descriptor: ~Copyable, Sendable {
     return status
   }
 
-  /// Writes all data to a descriptor with another owner without blocking: data that does not fit into a pipe is
-  /// dropped.
+  /// Writes all data to a descriptor with another owner. If the descriptor is nonblocking, data that does not fit into
+  /// a pipe is dropped.
   ///
   /// - Throws: EAGAIN if some data was dropped, or the error of write(2).
   package static func write(_ bytes: [UInt8], to rawValue: Int32) throws(Errno) {

@@ -39,7 +39,7 @@ package struct UserAccount: Equatable, Sendable {
   private static func groups(of name: String, _ primary: gid_t) -> Set<gid_t> {
     var groups = [gid_t](repeating: 0, count: 1024)
     var count = Int32(groups.count)
-    // A user who is in more groups than a process may have does not run a service.
+    // A user who is in more than 1024 groups does not run a service.
     guard unsafe getgrouplist(name, primary, &groups, &count) >= 0 else { return [primary] }
     return Set(groups.prefix(max(Int(count), 0))).union([primary])
   }

@@ -8,7 +8,7 @@ package typealias URLError = PlatformError<URLErrorCode>
 
 /// What is wrong with a URL.
 package enum URLErrorCode: String, Sendable {
-  /// There is no scheme before a colon, or no host after it.
+  /// There is no valid scheme, or no `://` after it.
   case noScheme
   /// The host is missing, or neither a name nor an address.
   case badHost

@@ -23,7 +23,8 @@ package struct GPSDDecoder: Sendable {
     case devices([String])
     /// gpsd rejected a command, with its message.
     case refused(String)
-    /// A report of the used receiver; nil if it has no position or no time, or another receiver is used.
+    /// A receiver's report, and its fix; the fix is nil if it has no position or no time, or if another receiver is
+    /// used.
     case report(device: String, Fix?)
     /// The number of satellites in view of the used receiver.
     case sky(inView: Int)
@@ -39,7 +40,7 @@ package struct GPSDDecoder: Sendable {
     package var overlong: UInt64 = 0
     /// Reports of other receivers.
     package var otherDevices: UInt64 = 0
-    /// Reports of the used receiver without a position or time.
+    /// Reports without a position or time; of all receivers, unless one is configured.
     package var withoutFix: UInt64 = 0
     /// Decoded fixes.
     package var fixes: UInt64 = 0
@@ -102,7 +103,7 @@ package struct GPSDDecoder: Sendable {
   /// gpsd's name for the protocol of a receiver, as in `NMEA0183`.
   package func driver(of device: String) -> String? { receivers[device]?.driver }
 
-  /// A new connection begins: resets the state except for the used receiver.
+  /// A new connection begins: discards the incomplete line and what is known of the receivers, except which is used.
   package mutating func restart() {
     lines.reset()
     linesSinceFix = 0

@@ -3,7 +3,7 @@
 /// Splits gpsd's stream into lines, with a bounded buffer.
 struct GPSDLines {
   /// Maximum length of a line without its end, in bytes. gpsd's own buffer for one object has 10,240 bytes in its
-  /// latest releases; the longest are reports on the satellites of all constellations.
+  /// latest releases; the longest objects are reports on the satellites of all constellations.
   static let maximumLength = 32_768
 
   private var partial: [UInt8] = []

@@ -4,7 +4,7 @@ import JSON
 /// The members of an object of gpsd's JSON protocol (gpsd_json(5)) that are used here. A missing member, or one of the
 /// wrong type, is nil.
 struct GPSDReport {
-  /// The `class` member. Classes without positions are `other`.
+  /// The `class` member. All classes that are not listed here are `other`.
   enum Kind: String {
     case version = "VERSION"
     case devices = "DEVICES"

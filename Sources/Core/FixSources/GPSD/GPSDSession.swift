@@ -45,7 +45,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     decoder = GPSDDecoder(device: device, silenceTimeout: silenceTimeout)
   }
 
-  /// When to handle `deadline`; nil while connecting, which has a timeout of its own.
+  /// When to handle `deadline`; nil while connecting, which has a timeout of its own, and while data is discarded.
   package var nextDeadline: BootInstant? {
     guard supervisor.isOpen else { return supervisor.nextDeadline }
     return isDiscarding ? nil : BootInstant.earliest(supervisor.nextDeadline, groups.deadline)
@@ -211,8 +211,8 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     text.unicodeScalars.count <= 96 && ExternalText(text).description == text ? separator + text : ""
   }
 
-  /// Requests reports, and only those of the configured receiver if there is one. A name that is too long for a command
-  /// is omitted: reports of other receivers are ignored anyway.
+  /// Requests reports, and only those of the configured receiver if there is one. A name that is too long for a
+  /// command, or has unusual characters, is omitted: reports of other receivers are ignored anyway.
   package static func watchCommand(for device: String?) -> [UInt8] {
     let all = "?WATCH={\"enable\":true,\"json\":true"
     guard let device, device.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {

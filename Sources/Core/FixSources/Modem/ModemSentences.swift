@@ -27,6 +27,7 @@ struct ModemSentences: Equatable, Sendable {
   private struct Entry {
     var range: Range<Int>
     var address: UInt64
+    /// Milliseconds since midnight UTC; nil if the sentence has no time.
     var time: Int64?
     /// Whether a sentence of this kind belongs to the epoch of its time, and to no epoch if it has no time.
     var needsTime = false
@@ -47,7 +48,7 @@ struct ModemSentences: Equatable, Sendable {
 
   /// Maximum number of sentences per response. A receiver has fewer than twenty kinds.
   private static let maximumEntries = 256
-  private static let day: Int64 = 86_400_000
+  private static let millisecondsPerDay: Int64 = 86_400_000
 
   /// The kinds and times in the last response.
   private var known: Set<Sighting> = []
@@ -58,8 +59,8 @@ struct ModemSentences: Equatable, Sendable {
 
   /// Examines a response.
   ///
-  /// - Parameter isComplete: whether to accept an incomplete epoch.
-  mutating func examine(_ bytes: Span<UInt8>, isComplete: Bool) -> Finding {
+  /// - Parameter acceptsPartial: whether to accept an incomplete epoch.
+  mutating func examine(_ bytes: Span<UInt8>, acceptsPartial: Bool) -> Finding {
     let entries = ModemSentences.entries(in: bytes)
     guard !entries.isEmpty else { return .empty }
     let timed = entries.filter { $0.time != nil && !$0.isDate }
@@ -80,7 +81,7 @@ struct ModemSentences: Equatable, Sendable {
     // If a kind has a new sentence of an earlier epoch, the receiver still sends it: its sentence of this epoch will
     // follow.
     let isWhole = fresh.allSatisfy { kinds.contains($0.address) } && expected.isSubset(of: kinds)
-    guard isFirst || isComplete || isWhole else { return .partial }
+    guard isFirst || acceptsPartial || isWhole else { return .partial }
     let dates = entries.filter { $0.isDate && !isKnown($0) }
     remember(entries)
     guard !isFirst else {
@@ -119,8 +120,8 @@ struct ModemSentences: Equatable, Sendable {
 
   /// Whether a time of day is later than another, even across midnight.
   private static func isLater(_ time: Int64, than other: Int64) -> Bool {
-    let ahead = (time - other + 2 * day) % day
-    return ahead > 0 && ahead < day / 2
+    let ahead = (time - other + 2 * millisecondsPerDay) % millisecondsPerDay
+    return ahead > 0 && ahead < millisecondsPerDay / 2
   }
 
   private static func entries(in bytes: Span<UInt8>) -> [Entry] {

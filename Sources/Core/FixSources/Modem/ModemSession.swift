@@ -94,7 +94,7 @@ package struct ModemSession: Sendable {
   private static let frozenPollPeriod = Duration.seconds(5)
   /// Polling is shifted by this if a response came in the middle of an epoch or just before the next one.
   private static let shift = Duration.milliseconds(250)
-  /// How often polling is shifted at most while the first position after a rest is awaited.
+  /// How often polling is shifted at most while the first position after a suspension of polling is awaited.
   private static let maximumShifts = 8
   /// Retry period without permission: no signal reports that permission was granted.
   private static let permissionRetryPeriod = Duration.seconds(60)
@@ -189,7 +189,8 @@ package struct ModemSession: Sendable {
   /// noticed.
   private var isPollingSuspended: Bool { !isNeeded && isReading }
 
-  /// The first position after a rest may be from before the rest, and only serves to recognize the first new one.
+  /// The first position after a suspension of polling may be from before it, and only serves to recognize the first new
+  /// one.
   mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) -> [Effect] {
     let wasSuspended = isPollingSuspended
     self.isNeeded = isNeeded
@@ -323,7 +324,7 @@ package struct ModemSession: Sendable {
 
   private mutating func examine(_ position: ModemPosition) -> ResponseKind {
     if let bytes = position.sentences {
-      switch sentences.examine(bytes.span, isComplete: isPartial) {
+      switch sentences.examine(bytes.span, acceptsPartial: isPartial) {
       case .first: return .first
       case .repeated: return .repeated
       case .partial: return .partial

@@ -199,7 +199,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     return next
   }
 
-  /// An open socket needs no deadline unless there is a group to rejoin.
+  /// Whether the supervisor's retries after silence are not needed: the socket is still open, and there is no group to
+  /// rejoin.
   private var isUnsupervised: Bool { isOpen && isServer && !isMulticast && supervisor.isClosed }
 
   /// Handles an input, and returns the effects in order.
@@ -436,8 +437,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     if isDatagram { senders[index].decoder.endDatagram() }
     let sentences = Int(clamping: senders[index].decoder.counters.sentences &- before)
     lines.observe(senders.reduce(removedCounters) { $0 + $1.decoder.counters })
-    // If silence had closed the port of the supervisor, it is open again. A group with active senders does not need to
-    // be rejoined.
+    // If the supervisor considered the port closed because of silence, it is open again. A group with active senders
+    // does not need to be rejoined.
     if isServer { _ = supervise(.appeared, at: now) }
     if sentences > 0 { senders[index].lastSentence = now }
     _ = supervise(.received(sentences: sentences), at: now)
@@ -517,7 +518,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
         if isMulticast { effects.append(.line(.rejoin)) }
         effects += supervise(.opened, at: now)
       case .open: effects.append(.line(.open()))
-      // The senders' connections remain open as a reserve.
+      // The senders' connections remain open: any of them may send again.
       case .close where isServer: used = nil
       case .close:
         (isOpen, isDiscarding) = (false, false)

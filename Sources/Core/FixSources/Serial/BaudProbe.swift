@@ -6,7 +6,7 @@ package import Timekeeping
 /// When the port is reopened, it starts with the rate that was detected last.
 package struct BaudProbe: Equatable, Sendable {
   /// Bits per second, most common first: the default of most modules, that of old modules and of the NMEA 0183
-  /// standard, that of NMEA 0183-HS, and the rates of modules with many satellites.
+  /// standard, that of NMEA 0183-HS, and the rates of modules that report many satellites.
   package static let rates = [9600, 4800, 38_400, 115_200, 57_600, 19_200, 230_400, 460_800, 921_600]
   /// The number of valid sentences that confirm a rate. One may be valid by chance: the checksum has eight bits.
   package static let requiredSentences = 2

@@ -3,7 +3,7 @@ import Positioning
 import Timekeeping
 
 /// Recognizes fixes that were made while the port was left unread and arrive after it was emptied: a USB receiver keeps
-/// what it could not send. Compared with the receiver's time, they arrive later than the last fix before them.
+/// what it could not send. By the receiver's time, they arrive with a longer delay than the last fix before them.
 struct FixDelay: Sendable {
   /// A fix that is at most this many milliseconds late is the newest one.
   private static let tolerance: Int64 = 1000

@@ -66,7 +66,7 @@ package struct PortSupervisor: Sendable {
   package var noSentences = Problem(
     "sends bytes but no complete NMEA sentence", "check source.baud, or set baud = \"auto\"")
 
-  /// What the daemon does about either problem, as in `opening it again`.
+  /// What the daemon does about either problem, as in `reconnecting`.
   package var recovery = "reopening it"
 
   private let device: String

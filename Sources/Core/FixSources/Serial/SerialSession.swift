@@ -182,7 +182,7 @@ package struct SerialSession: ElapsedTimeSession {
     let before = decoder.counters.sentences
     var fixes = [Fix]()
     decoder.decode(bytes, at: now) { fixes.append($0) }
-    // Several fixes at once do not have a burst each, or were read too late.
+    // Several fixes in one read share a burst, or were read too late: neither allows a prediction.
     if fixes.count > 1 { forecast.reset() }
     note(bytes.count, fixes.count == 1 ? fixes.first : nil, at: now)
     // Data at a rate that is only being tried says nothing about the quality of the line.
@@ -195,7 +195,7 @@ package struct SerialSession: ElapsedTimeSession {
       + leaveUnread(at: now)
   }
 
-  /// Reports of these fixes, except those that were received before fixes were needed again.
+  /// Reports of these fixes, except those that the receiver made while the port was left unread.
   private mutating func reports(of fixes: [Fix], at now: BootInstant) -> [SourceEffect] {
     fixes.filter { !delay.isStale($0, at: now) }.map { .report(.fix($0)) }
   }
@@ -254,7 +254,7 @@ package struct SerialSession: ElapsedTimeSession {
     forecast.reset()
   }
 
-  /// Leaves the port, which is paused, unread until the next fix is predicted.
+  /// Leaves the port, which is paused, unread until the predicted time of the next fix.
   ///
   /// - Returns: false if there is no new fix, or no prediction.
   private mutating func awaitNextFix() -> Bool {

@@ -6,8 +6,8 @@ import SimulatedDrives
 import RouteFile
 import Timekeeping
 
-/// Decodes a recording: NMEA 0183, gpsd's JSON or GPX, recognized by its beginning.
-struct Recording {
+/// Decodes a recording: NMEA 0183, gpsd's JSON or GPX, recognized by its content, and GPX also by the file's name.
+struct RecordingDecoder {
   /// A GPX file is recognized by its first character (`<`) or its name. Input that contains a JSON object is decoded
   /// both as NMEA and as gpsd's JSON until one of them has a fix, because gpsd writes JSON before NMEA sentences, too.
   private enum Kind {
