@@ -66,7 +66,7 @@ struct StoredTokenTests {
     }
   }
 
-  @Test("a cached token whose expiry is later than its claims allow is discarded as damaged")
+  @Test("a cached token that would be valid more than ten minutes longer than its claims allow is discarded as damaged")
   func outlivesClaims() throws {
     let issued = AuthorizationFixture.wall.milliseconds / 1000
     let token = AccessToken(
@@ -126,7 +126,7 @@ struct StoredTokenTests {
     return .http(endpoint)
   }
 
-  @Test("everything that decides which token is issued is part of the subject")
+  @Test("the subject of a cached token contains everything that decides which token is issued")
   func subjects() throws {
     let context = try AuthorizationFixture.context()
     let command = TokenCommand(
@@ -152,7 +152,7 @@ struct StoredTokenTests {
     expectEqual(Set(subjects).count, subjects.count)
   }
 
-  @Test("secrets are not part of the subject: they may change, and cannot be guessed from its digest")
+  @Test("the subject of a cached token contains no secret: secrets may change, and must not be guessed from its digest")
   func noSecrets() throws {
     let context = try AuthorizationFixture.context()
     let subject = StoredToken.subject(of: context, from: endpoint())
@@ -208,7 +208,7 @@ struct StoredTokenTests {
   }
 
   @Test("a cached token that Fleet Engine rejects is removed, and a new one is fetched at once")
-  func refused() throws {
+  func rejected() throws {
     var agent = try agent()
     let token = try token()
     _ = agent.handle(.restored(token), at: AuthorizationFixture.moment(200))

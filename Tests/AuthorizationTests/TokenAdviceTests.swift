@@ -7,7 +7,7 @@ import Testing
 @testable import Authorization
 
 struct TokenAdviceTests {
-  @Test("every token failure has advice, except the failure of a file, whose message ends with its advice")
+  @Test("every token failure has advice, except that of a token file")
   func reasons() {
     let reasons: [TokenFailure.Reason] =
       [
@@ -17,6 +17,7 @@ struct TokenAdviceTests {
       ] + [200, 302, 401, 403, 404, 429, 500, 503].map { .status($0) }
       + TransportFailure.Kind.allCases.map { .transport($0) }
     for reason in reasons { expect(TokenAdviceTests.isAdvice(TokenFailure(reason, "").advice), "\(reason)") }
+    // The message about a token file already ends with the advice.
     expectNil(TokenFailure(.file("missing"), "").advice)
     // A server that demands a client certificate may just close the connection. A slow one may need a longer deadline.
     expectEqual(TokenFailure(.transport(.broken), "").advice?.contains("token.client_certificate"), true)

@@ -52,7 +52,7 @@ struct TokenAgentProviderTests {
   }
 
   @Test("a rejected token that the provider returns again is not used at once, but after one to two minutes")
-  func refusedAgain() throws {
+  func rejectedAgain() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
     _ = agent.handle(.ended(id: first, answer(1)), at: AuthorizationFixture.moment(0))
@@ -78,7 +78,7 @@ struct TokenAgentProviderTests {
     expectNil(agent.token(at: AuthorizationFixture.moment(later + 1).boot))
   }
 
-  @Test("when a rotated key invalidates the token, a new one is fetched once, without a wait")
+  @Test("when the rotation of a key invalidates the token, a new one is fetched at once")
   func rotated() throws {
     var agent = try agent(http)
     let first = try #require(fetch(&agent, at: 0))
@@ -148,7 +148,7 @@ struct TokenAgentProviderTests {
     expect(fetch(&agent, at: 120) != nil)
   }
 
-  @Test("after Fleet Engine has rejected truncated tokens from a file, a change of it is read within ten seconds")
+  @Test("after Fleet Engine has rejected truncated tokens from a file, a change of the file is read within ten seconds")
   func truncatedToken() throws {
     var agent = try agent(file)
     let stamp = AuthorizationFixture.wall.milliseconds / 1000

@@ -33,7 +33,7 @@ struct TokenAgentTests {
 
   /// Passes `input`, which makes the fetch fail.
   /// - Returns: the backoff.
-  private func retry(_ agent: inout TokenAgent, _ input: TokenAgent.Input, at second: Double) throws -> Duration {
+  private func failFetch(_ agent: inout TokenAgent, _ input: TokenAgent.Input, at second: Double) throws -> Duration {
     let effects = agent.handle(input, at: AuthorizationFixture.moment(second))
     guard effects == [try .failed(#require(agent.lastFailure))] else {
       Issue.record("no failure: \(effects)")
@@ -74,7 +74,7 @@ struct TokenAgentTests {
     expect(agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(3)).isEmpty)
   }
 
-  @Test("the next token is requested with an update in the last fifth of the lifetime, never by a timer")
+  @Test("the next token is requested with an update in the last fifth of the lifetime; the old one is used meanwhile")
   func prefetch() throws {
     var agent = try supplied()
     expect(agent.handle(.needed, at: AuthorizationFixture.moment(479)).isEmpty)
@@ -116,7 +116,7 @@ struct TokenAgentTests {
     while second < 600 {
       for effect in agent.handle(.needed, at: AuthorizationFixture.moment(second)) {
         guard case .fetch(let id, _) = effect else { continue }
-        let wait = try retry(&agent, .ended(id: id, down), at: second)
+        let wait = try failFetch(&agent, .ended(id: id, down), at: second)
         expect(wait >= .seconds(1) && wait <= .seconds(24))
       }
       expect(agent.token(at: AuthorizationFixture.moment(second).boot) != nil)
@@ -128,7 +128,7 @@ struct TokenAgentTests {
   }
 
   @Test(
-    "after 5 min a provider that refuses connections is retried after 1 to 2 min, an unreachable one within 10 s",
+    "after an outage of 5 min, a provider that refuses connections is retried every 1 to 2 min, others within 10 s",
     arguments: [(TransportFailure.Kind.refused, 60.0...120), (.unreachable, 1...10), (.timedOut, 1...10)])
   func longOutage(_ kind: TransportFailure.Kind, _ late: ClosedRange<Double>) throws {
     var agent = agent(try AuthorizationFixture.context())
@@ -165,7 +165,7 @@ struct TokenAgentTests {
     var agent = agent(try AuthorizationFixture.context())
     for second in [0.0, 20] {
       let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
-      _ = try retry(&agent, .ended(id: id, down), at: second)
+      _ = try failFetch(&agent, .ended(id: id, down), at: second)
       expectEqual(agent.failingSince, .boot)
     }
     var id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(40)))
@@ -192,7 +192,7 @@ struct TokenAgentTests {
     var agent = agent(try AuthorizationFixture.context())
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
     let busy = AuthorizationFixture.response("{}", status: 503, headers: [("Retry-After", "120")])
-    let wait = try retry(&agent, .ended(id: id, .http(.response(busy))), at: 0)
+    let wait = try failFetch(&agent, .ended(id: id, .http(.response(busy))), at: 0)
     expect(wait >= .seconds(121) && wait <= .seconds(122))
     _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(60))
     expect(agent.handle(.needed, at: AuthorizationFixture.moment(121)).isEmpty)
@@ -216,7 +216,7 @@ struct TokenAgentTests {
   }
 
   @Test("the first rejection causes a fetch at once; further rejections set a backoff until a request is accepted")
-  func refusals() throws {
+  func rejections() throws {
     var agent = try supplied()
     let first = try #require(agent.token(at: .boot))
     expectEqual(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)), [.discardStored])
@@ -291,7 +291,7 @@ struct TokenAgentTests {
   func foreign() throws {
     var agent = agent(try AuthorizationFixture.context())
     let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(0)))
-    _ = try retry(&agent, .ended(id: id, answer(vehicle: "truck-18")), at: 0)
+    _ = try failFetch(&agent, .ended(id: id, answer(vehicle: "truck-18")), at: 0)
     expectEqual(agent.lastFailure?.reason, .wrongVehicle)
     expectNil(agent.token(at: .boot))
   }
@@ -299,7 +299,7 @@ struct TokenAgentTests {
   @Test("without a vehicle the fetch fails as missingAuthorizationContext, without a request")
   func noContext() throws {
     var agent = agent(nil)
-    let wait = try retry(&agent, .needed, at: 0)
+    let wait = try failFetch(&agent, .needed, at: 0)
     expectEqual(agent.lastFailure?.reason, .missingAuthorizationContext)
     expectEqual(agent.earliest, .boot + wait)
   }

@@ -67,9 +67,9 @@ struct TokenClaimsTests {
   }
 
   @Test(
-    "a token that is not a valid header value is rejected, and the message says why",
+    "a token with a line break or another character that no JWT has is rejected, and the message says why",
     arguments: ["\n", "\r\nX-Y: z", "\u{0}", " ", "\t", "\u{7F}", "\u{85}", "é", "\u{202E}", "\"", ",", "+", "/"])
-  func notAHeader(end: String) throws {
+  func invalidCharacter(end: String) throws {
     let token = AuthorizationFixture.token(AuthorizationFixture.claims())
     expectNil(try failure(token))
     let failure = try failure(token + end)

@@ -53,7 +53,7 @@ struct TokenEndpointTests {
     expectEqual(failure("https://t.test/\(token)", page)?.message.contains(token), false)
   }
 
-  @Test("without a vehicle no request is made, and the failure is missingAuthorizationContext")
+  @Test("without a context, which needs a provider and a vehicle ID, no request is made: missingAuthorizationContext")
   func noContext() {
     let failure = AuthorizationFixture.failure {
       try TokenProvider.http(TokenEndpoint(urlTemplate: "https://t.test/", format: format)).request(for: nil)

@@ -107,7 +107,7 @@ struct TokenInspectionTests {
   }
 
   @Test(
-    "numbers at the limits of their types do not trap",
+    "an `iat` or `exp` at or beyond the limits of its type does not trap",
     arguments: ["9223372036854775807", "-9223372036854775808", "1e300"])
   func extremes(number: String) throws {
     for changes in [["iat": number], ["exp": number], ["iat": number, "exp": number]] {

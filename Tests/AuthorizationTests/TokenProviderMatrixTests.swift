@@ -64,7 +64,9 @@ struct TokenProviderMatrixTests {
     expectEqual(token.secret.reveal(), TokenProviderMatrixTests.token)
   }
 
-  @Test("the expiry is the same with the clock in 1970 and in 2038", arguments: Kind.allCases, forms)
+  @Test(
+    "the expiry is the same with the clock in 1970 and in 2038, except an absolute one from a command in 2038",
+    arguments: Kind.allCases, forms)
   func wrongClock(kind: Kind, form: Form) throws {
     for wall in [Timestamp(seconds: 7), Timestamp(seconds: 2_147_483_648)] {
       // The output of a command has no date, and a clock past the build date is trusted: in 2038 the token has expired.
@@ -130,8 +132,8 @@ struct TokenProviderMatrixTests {
     let age = failure.reason == .expired ? Duration.seconds(13_200) : .zero
     let result = AuthorizationFixture.failure { try read(kind, failure.form, outcome(kind, failure.body, age: age)) }
     // A file that does not begin with a brace or a space is read as a bare token.
-    let isLone = kind == .file && failure.body.first.map { $0 != "{" && $0 != " " } ?? false
-    expectEqual(result?.reason, (isLone ? .notJWT : failure.reason))
+    let isBare = kind == .file && failure.body.first.map { $0 != "{" && $0 != " " } ?? false
+    expectEqual(result?.reason, (isBare ? .notJWT : failure.reason))
     let message = result?.message ?? ""
     expect(message.count > 20 && message.count < 400)
     for part in TokenProviderMatrixTests.token.split(separator: ".") where part.count > 4 {
@@ -217,7 +219,7 @@ struct TokenProviderMatrixTests {
   }
 
   @Test(
-    "the remaining lifetime of a token in a file is computed by the file's age and by the clock; the longer is used")
+    "the remaining lifetime of a token in a file is computed from its age and from the clock; the longer is used")
   func age() throws {
     let answer = body(TokenProviderMatrixTests.token, "3600")
     let form = Form(expiration: .relativeSeconds, value: "3600")
@@ -228,16 +230,16 @@ struct TokenProviderMatrixTests {
     }
     try expectEqual(left(600, Timestamp(seconds: 5), form), .seconds(3000))
     // The lifetime is that of the claims, and the clock is correct.
-    let lone = TokenProviderMatrixTests.forms[5]
-    try expectEqual(left(600, AuthorizationFixture.wall + .seconds(600), lone), .seconds(3000))
+    let jwt = TokenProviderMatrixTests.forms[5]
+    try expectEqual(left(600, AuthorizationFixture.wall + .seconds(600), jwt), .seconds(3000))
     // The clock was set after the file was written: the file looks older than it is.
-    try expectEqual(left(9_999_999, AuthorizationFixture.wall + .seconds(600), lone), .seconds(3000))
+    try expectEqual(left(9_999_999, AuthorizationFixture.wall + .seconds(600), jwt), .seconds(3000))
     // The clock is days ahead, and so is the file's modification time.
-    try expectEqual(left(600, AuthorizationFixture.wall + .seconds(400_000), lone), .seconds(3000))
+    try expectEqual(left(600, AuthorizationFixture.wall + .seconds(400_000), jwt), .seconds(3000))
     // The file was written before the clock was reset: its age is unknown, and the token is used.
-    try expectEqual(left(-50, Timestamp(seconds: 5), lone), .seconds(3600))
+    try expectEqual(left(-50, Timestamp(seconds: 5), jwt), .seconds(3600))
     expectEqual(
-      AuthorizationFixture.failure { try left(4000, AuthorizationFixture.wall + .seconds(4000), lone) }?.reason,
+      AuthorizationFixture.failure { try left(4000, AuthorizationFixture.wall + .seconds(4000), jwt) }?.reason,
       .expired)
   }
 }

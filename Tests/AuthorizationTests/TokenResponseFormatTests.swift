@@ -209,7 +209,9 @@ struct TokenResponseFormatTests {
     expectEqual(AuthorizationFixture.failure { try read(body(value), format) }?.reason, .unknownLifetime)
   }
 
-  @Test("extreme numbers do not trap", arguments: ["9223372036854775807", "-9223372036854775808", "1e18"])
+  @Test(
+    "an extreme number as the expiration or in the claims does not trap",
+    arguments: ["9223372036854775807", "-9223372036854775808", "1e18"])
   func wildNumbers(value: String) {
     for format: TokenResponseFormat.Expiration in [.epochSeconds, .epochMilliseconds, .automatic, .relativeSeconds] {
       _ = AuthorizationFixture.failure { try read(body(value), format, headers: [("Date", AuthorizationFixture.date)]) }
@@ -219,7 +221,7 @@ struct TokenResponseFormatTests {
     }
   }
 
-  @Test("no failure contains the token")
+  @Test("the message about a token for another vehicle does not contain the token")
   func secrecy() {
     let text = AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: "other"))
     let failure = AuthorizationFixture.failure { try read(#"{"token":"\#(text)","end":1}"#) }

@@ -57,7 +57,7 @@ struct BacklogStoreTests {
     )
   }
 
-  @Test("a second process finds the file locked, and changes nothing")
+  @Test("a second process finds the file locked, and the first one can still write")
   func busy() throws {
     let fixture = try StoreFixture()
     let store = try fixture.open()

@@ -23,6 +23,7 @@ struct DamagedFileTests {
   }
 
   /// Opens any file, and checks that the store works afterwards.
+  /// - Returns: the file that was set aside, if any.
   @discardableResult
   private func opens(_ fixture: StoreFixture) throws -> StoreAgent.SetAside? {
     let (store, setAside) = try BacklogStore.open(directory: fixture.directory, maxSize: 16_000_000)
@@ -31,7 +32,7 @@ struct DamagedFileTests {
     return setAside
   }
 
-  @Test("a file that is truncated anywhere is set aside and replaced by an empty one")
+  @Test("a file that is truncated after its header is set aside, and replaced; the three newest such files are kept")
   func truncated() throws {
     let (fixture, bytes) = try filled()
     expect(bytes.count >= 8 * 4096)
@@ -128,8 +129,8 @@ struct DamagedFileTests {
     try expectEqual(fixture.shell("SELECT name FROM contacts"), "Ada")
   }
 
-  @Test("a backlog file without its tables is set aside")
-  func noTables() throws {
+  @Test("a backlog file without the table of positions is set aside")
+  func noTable() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell("DROP TABLE positions")
     try expectEqual(opens(fixture)?.why.contains("no such table"), true)
@@ -155,12 +156,12 @@ struct DamagedFileTests {
 
   @Test(
     "the interpolation error of a position is restored exactly", arguments: ["0", "17.5", "1000", "9e999"])
-  func possibleError(spent: String) throws {
+  func interpolationError(stored: String) throws {
     let (fixture, _) = try filled()
-    _ = try fixture.shell("UPDATE positions SET spent = \(spent) WHERE time = 5001")
+    _ = try fixture.shell("UPDATE positions SET spent = \(stored) WHERE time = 5001")
     let content = try fixture.open().content(of: fixture.truck)
     expect(content.damaged.isEmpty)
-    expect(content.records.first { $0.id.milliseconds == 5001 }?.interpolationError == Double(spent) ?? .infinity)
+    expect(content.records.first { $0.id.milliseconds == 5001 }?.interpolationError == Double(stored) ?? .infinity)
   }
 
   @Test("if there are more rows than can be queued, the newest are read, and the others are deleted and counted")
@@ -190,7 +191,7 @@ struct DamagedFileTests {
     expectEqual(error?.code, .damaged)
   }
 
-  @Test("rows without a vehicle are deleted and counted")
+  @Test("rows whose vehicle is not in the file are deleted and counted")
   func orphaned() throws {
     let (fixture, _) = try filled()
     _ = try fixture.shell(
@@ -220,11 +221,11 @@ struct DamagedFileTests {
     try expectEqual(opens(fixture)?.why.contains("a page size"), true)
   }
 
-  /// `make damage` sets DAMAGED_FILES.
+  /// The number of damaged files; `make damage` sets DAMAGED_FILES.
   private static let files = ProcessInfo.processInfo.environment["DAMAGED_FILES"].flatMap(Int.init) ?? 400
 
   @Test(
-    "a file with random contents or flipped bits is set aside, or each of its rows is restored or counted"
+    "a damaged database file is set aside, or each of its rows is restored or counted; a damaged log may lose rows"
   )
   func anyFile() throws {
     let fixture = try StoreFixture()

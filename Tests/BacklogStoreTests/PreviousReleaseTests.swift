@@ -31,7 +31,7 @@ struct PreviousReleaseTests {
   }
 
   /// The result of a statement of 0.1.0, run by SQLite's shell with a value for each `?`.
-  private func previous(_ sql: String, _ fixture: StoreFixture, _ values: String...) throws -> String {
+  private func run(_ sql: String, _ fixture: StoreFixture, _ values: String...) throws -> String {
     var rest = values[...]
     let parts = sql.split(separator: "?", omittingEmptySubsequences: false)
     let filled = parts.dropLast().map { $0 + (rest.popFirst() ?? "NULL") }.joined() + (parts.last ?? "")
@@ -90,25 +90,25 @@ struct PreviousReleaseTests {
 
     let (provider, vehicle) = ("'test-project'", "'truck-17'")
     func stored() throws -> [String] {
-      try previous(Self.select, fixture, provider, vehicle).split(separator: "\n").map {
+      try run(Self.select, fixture, provider, vehicle).split(separator: "\n").map {
         String($0.prefix { $0 != "|" })
       }
     }
     try expectEqual(stored(), ["5001", "6001", "7001", "8001"])
 
     // 0.1.0 adds, replaces and deletes records.
-    expect(try previous(Self.addVehicle, fixture, provider, vehicle).isEmpty)
-    let key = try previous(Self.findVehicle, fixture, provider, vehicle)
+    expect(try run(Self.addVehicle, fixture, provider, vehicle).isEmpty)
+    let key = try run(Self.findVehicle, fixture, provider, vehicle)
     expect(Int(key) != nil)
     let numbers = ["48.5", "11", "NULL", "2", "NULL", "3", "NULL", "NULL", "NULL", "0"]
     let row = ([key, "9001"] + numbers).joined(separator: ", ")
     expect(try fixture.shell(Self.put.replacing(/\(.*\)/, with: "(\(row))")).isEmpty)
-    expect(try previous(Self.delete, fixture, key, "5001").isEmpty)
+    expect(try run(Self.delete, fixture, key, "5001").isEmpty)
     try expectEqual(stored(), ["6001", "7001", "8001", "9001"])
 
     // For release 0.1.0, the other service's vehicle is a different one: its records may be dropped or expire.
-    expect(try previous(Self.makeRoom, fixture, provider, vehicle, "1").isEmpty)
-    expect(try previous(Self.forgetOthers, fixture, provider, vehicle, "3000").isEmpty)
+    expect(try run(Self.makeRoom, fixture, provider, vehicle, "1").isEmpty)
+    expect(try run(Self.forgetOthers, fixture, provider, vehicle, "3000").isEmpty)
 
     let store = try fixture.open()
     try expectEqual(fixture.seconds(store, of: truck), [6, 7, 8, 9])

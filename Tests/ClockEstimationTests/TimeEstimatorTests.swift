@@ -67,7 +67,7 @@ struct TimeEstimatorTests {
   func steps() {
     var estimator = observed()
     expect(estimator.clockChange(at: moment(5, ahead: -7200)) != nil)
-    // Drift is not reported.
+    // A change of the error by a minute, which may be drift, is not reported.
     expectNil(estimator.clockChange(at: moment(6, ahead: -7260)))
     expectEqual(
       estimator.clockChange(at: moment(7, ahead: 600)),
@@ -155,7 +155,8 @@ struct TimeEstimatorTests {
     expectEqual(estimator.time(at: moment(41, ahead: -86_400)).map { $0.0 - TimeEstimatorTests.truth }, .seconds(3641))
   }
 
-  /// A receiver that is steadily ahead by this number of seconds, and the `iat` of a token received in second 10.
+  /// An estimator with a receiver that is steadily ahead by this number of seconds, and with the `iat` of a token that
+  /// arrived in second 10.
   private func issued(receiver: Int = 18, backdating: Int = 0) -> TimeEstimator {
     var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
     for second in 0..<10 {

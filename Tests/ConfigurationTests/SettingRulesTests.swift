@@ -197,7 +197,7 @@ struct SettingRulesTests {
     expectEqual(settings.sources[0].kind, .gpsd(GPSDSettings(address: .init(host: host, port: port), device: device)))
   }
 
-  @Test("the baud rate of a receiver can be detected automatically")
+  @Test("baud = \"auto\" is read as no baud rate, which means that it is detected")
   func autobaud() throws {
     let settings = try machine.settings(
       for: minimal(source: "type = \"serial\"\ndevice = \"/dev/gps0\"\nbaud = \"auto\""))

@@ -23,8 +23,8 @@ struct SettingsFileTests {
       settings.vehicle, FleetEngineVehicle(service: .deliveries, providerID: "my-project", vehicleID: "truck-17"))
     expectEqual(settings.sources[0].kind, .serial(SerialSettings(device: "/dev/gps0", baud: 9600)))
     expectEqual(settings.sources[0].silenceTimeout, .seconds(10))
-    try expectEqual(endpoint(settings).method, .get)
-    try expectEqual(endpoint(settings).format, TokenResponseFormat(tokenKey: "token", expiration: .automatic))
+    try expectEqual(tokenEndpoint(settings).method, .get)
+    try expectEqual(tokenEndpoint(settings).format, TokenResponseFormat(tokenKey: "token", expiration: .automatic))
     expectEqual(settings.token.headers, [])
     expectEqual(settings.fleetEngine.endpoint, "https://fleetengine.googleapis.com")
     expectEqual(settings.agent.delivery.endpoint.positionField, .supplemental)
@@ -42,7 +42,7 @@ struct SettingsFileTests {
     let file = try SettingsFile.load(path: path, environment: .system)
     expectEqual(file.warnings, [])
     expectEqual(file.settings.sources[0].kind, .serial(SerialSettings(device: "/dev/ttyUSB0", baud: 9600)))
-    try expectEqual(endpoint(file.settings).format.expiration, .epochMilliseconds)
+    try expectEqual(tokenEndpoint(file.settings).format.expiration, .epochMilliseconds)
     // The sample's other values are the defaults, so it documents them, and removing a line has no effect. `deviation`
     // is an exception: most fleets want positions at corners, but an upgrade must not cause the cost of more updates.
     let least = try machine.settings(
@@ -163,7 +163,7 @@ struct SettingsFileTests {
   }
 
   @Test(
-    "with pace = 0 or time = keep the filter uses the recorded times; otherwise it knows the pace of the source",
+    "with pace = 0 or time = keep the filter uses the recorded times; otherwise the source has the pace that is set",
     arguments: [
       ("", false, 1.0), ("pace = 20", false, 20), ("pace = 0", true, 1), ("pace = 0\ntime = \"shift\"", true, 1),
       ("pace = 20\ntime = \"keep\"", true, 1),
@@ -214,7 +214,7 @@ struct SettingsFileTests {
   }
 
   @Test(
-    "a file that cannot be read is reported with the remedy",
+    "a settings file that cannot be read is reported with its path and the cause",
     arguments: [
       (ConfigurationEnvironment.FileProblem.missing, "does not exist"), (.directory, "is a directory"),
       (.tooLarge, "is too large"), (.notRegular, "is not a regular file"),

@@ -36,7 +36,7 @@ struct SettingsListingTests {
     expect(lines.contains("heartbeat = \"50s\"  # not set: the default"))
     expect(lines.contains("device = \"/dev/gps0\"  # /etc/f/f.toml:6:10"))
     expect(lines.contains("service = \"deliveries\"  # not set: the default"))
-    // Keys of other services, sources and providers are not in force.
+    // Keys of other services, types of source and token providers are not listed.
     for other in ["report_state", "route", "command"] { expect(!lines.contains { $0.hasPrefix(other) }) }
   }
 

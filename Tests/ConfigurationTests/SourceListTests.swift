@@ -169,7 +169,7 @@ struct SourceListTests {
     expectEqual(messages.first?.hasPrefix("/etc/f/conf.d/a.toml:7:1: source[2].baud: belongs to"), true, "\(messages)")
   }
 
-  @Test("a source causes a warning only if it is listed after a simulated drive that loops and has no tunnels")
+  @Test("a source listed after a simulated drive causes a warning, unless the drive ends or has tunnels")
   func sourceAfterLoop() throws {
     func warnings(_ drive: String, _ sources: [String]) throws -> [String] {
       let lists = sources.map {

@@ -49,7 +49,7 @@ struct TOMLMistakeTests {
     expect("\(problem)".hasPrefix("f:\(says)"), "\(problem)")
   }
 
-  @Test("no value is shown, as it may be a secret")
+  @Test("the message about a syntax error contains no value, as it may be a secret")
   func secret() throws {
     let lines = [
       "s3cret", "\"s3cret", "“s3cret”", "[\"s3cret\" \"s3cret\"]", "{ A = \"s3cret\"", "\"s3cret\" s3cret",

@@ -68,7 +68,7 @@ func minimal(
 }
 
 /// The token provider's endpoint in the settings.
-func endpoint(_ settings: Settings) throws -> TokenEndpoint {
+func tokenEndpoint(_ settings: Settings) throws -> TokenEndpoint {
   guard case .http(let endpoint) = settings.agent.tokenProvider else {
     throw ConfigurationError(code: .invalid, diagnostics: [], warnings: [])
   }

@@ -37,7 +37,7 @@ struct VehicleServiceSettingsTests {
   }
 
   @Test(
-    "report_state and offline_on_stop are rejected for deliveries, and offline_on_stop without report_state",
+    "an unknown service, settings of trips for deliveries, and offline_on_stop without report_state are rejected",
     arguments: [
       ("report_state = false", "vehicle.report_state: belongs to service = \"trips\"; the service is \"deliveries\""),
       ("offline_on_stop = true", "vehicle.offline_on_stop: belongs to service = \"trips\""),

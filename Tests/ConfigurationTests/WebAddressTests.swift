@@ -20,7 +20,7 @@ struct WebAddressTests {
   }
 
   @Test(
-    "an invalid URL, or one with a secret, is rejected",
+    "an invalid URL, or one with a user name or another scheme, is rejected",
     arguments: [
       "http://localhost@example.com", "http://localhost\\@example.com", "http://localhost#@example.com", "http://",
       "http:/localhost", "http:///localhost", "http://a b", "http://ä", "http://[::1", "http://[::1]x", "http://[]",

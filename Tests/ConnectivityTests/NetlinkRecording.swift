@@ -14,7 +14,7 @@ enum NetlinkRecording: String {
   case linkDown = "link-down"
   case linkGone = "link-gone"
 
-  /// The datagrams, with the sequence number of this request.
+  /// The datagrams, with this number in place of the recorded sequence number, 77.
   func bytes(sequence: UInt32 = 77) throws -> [UInt8] {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
       "Recordings/\(rawValue)")

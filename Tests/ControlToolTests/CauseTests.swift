@@ -378,7 +378,7 @@ struct CauseTests {
     try fixture.comeOnline()
   }
 
-  /// The four texts of a case.
+  /// The state of a case: as a snapshot, as a report, and as the lines of causes.txt.
   private func outputs(_ item: Case) throws -> (snapshot: VehicleAgent.Snapshot, report: StatusReport, text: String) {
     var fixture = try AgentFixture()
     try item.prepare(&fixture)
@@ -412,7 +412,7 @@ struct CauseTests {
     expectEqual(Set(snapshots.map { Next($0.next) }), Set(Next.allCases))
   }
 
-  @Test("all four texts name the same cause", arguments: CauseTests.cases)
+  @Test("STATUS=, `status`, `status --json` and `explain` name the same cause", arguments: CauseTests.cases)
   func oneCause(item: Case) throws {
     let report = try outputs(item).report
     let state = try #require(report.state)

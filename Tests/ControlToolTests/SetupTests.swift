@@ -131,7 +131,7 @@ struct SetupPlanTests {
       ])
   }
 
-  @Test("an instance has its own files, and an encrypted credential uses a different directive")
+  @Test("an instance has its own files, and its unit loads an encrypted credential with LoadCredentialEncrypted=")
   func instance() {
     let plan = SetupPlan(answers, credential: .encrypted(Array("sealed".utf8)), instance: "van")
     expectEqual(plan.unit, "fleet-locationd@van.service")
@@ -218,7 +218,7 @@ struct SetupSourcesTests {
     expectEqual(SetupSources(found: []).text, "No receiver was found: no serial port, no gpsd, no modem.\n")
   }
 
-  @Test("a number selects its source; the default is the first source without a warning")
+  @Test("a number selects its source; the default is the first source without a warning, or else the first usable one")
   func choice() {
     expect(sources.answer(for: "1") == "/dev/serial/by-id/a" && sources.answer(for: "2") == "gpsd")
     for text in ["0", "3", "-1", "/dev/x", ""] { expectEqual(sources.answer(for: text), text) }

@@ -47,7 +47,7 @@ struct SetupWatchTests {
       .online("Fleet Engine has accepted the first update of truck-17"))
   }
 
-  @Test("a state that needs action is reported only when it has lasted for 15 s")
+  @Test("setup gives up when a state that needs action has lasted for 15 s, and then reports the advice")
   func bad() throws {
     let watch = Watch()
     let denied = try waiting("denied", "no token", level: "bad", advice: "Check the credential")

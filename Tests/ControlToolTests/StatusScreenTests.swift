@@ -125,7 +125,7 @@ struct StatusScreenTests {
     expect(lines.contains { $0.contains("@") })
   }
 
-  @Test("problems of a line, and senders that are not permitted, are shown with the source")
+  @Test("problems of a line, and senders that are held or refused, are shown with the source")
   func line() throws {
     let line: [String: Any] = [
       "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 40, "cut": 0, "overlong": 0, "late": 0,
@@ -193,7 +193,7 @@ struct StatusScreenTests {
     }
   }
 
-  @Test("a receiver that is not read during a pause is shown as in use, with the reason")
+  @Test("a receiver that is not read during a pause is still shown as the source, with the reason")
   func unread() throws {
     expect(
       try StatusScreenTests.frame(["sourceTrouble": "not read while paused"])

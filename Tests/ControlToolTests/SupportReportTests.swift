@@ -144,7 +144,7 @@ struct SupportReportTests {
     expect(report.listing(isRunning: true).hasPrefix("The daemon is running.\n"))
   }
 
-  @Test("the addresses in the log line of a crash are not masked")
+  @Test("the address and the build ID in the log line of a crash are not masked")
   func crash() throws {
     let line =
       "Crashed: SIGSEGV at libc.so.6+0x108ef3 of version 0.1.0, build ID ee545a22c0ffee00ee545a22c0ffee00ee545a22"

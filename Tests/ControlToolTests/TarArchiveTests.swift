@@ -53,7 +53,7 @@ struct TarArchiveTests {
     expect(try tar(["-tvf", "a.tar"], in: directory).isEmpty)
   }
 
-  @Test("a compressed archive is a .tar.gz, even if it is large")
+  @Test("tar unpacks a large archive that was compressed to a .tar.gz")
   func compressed() throws {
     let directory = try TemporaryDirectory()
     var archive = TarArchive(time: 0)

@@ -23,7 +23,7 @@ struct CrashReporterTests {
     expect(callers.components(separatedBy: ", ").allSatisfy { $0.wholeMatch(of: /\S+\+0x[0-9a-f]+/) != nil })
   }
 
-  @Test("a stack overflow is distinguished from other faults")
+  @Test("a stack overflow is reported with its callers")
   func recursion() async throws {
     let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]) {
       CrashReporterTests.install()
@@ -34,7 +34,7 @@ struct CrashReporterTests {
     expect(report.contains("; called from "))
   }
 
-  @Test("a jump to an invalid address is reported as well, and the process still dies from its signal")
+  @Test("a jump to an invalid address is reported, and the process still dies from its signal")
   func nowhere() async throws {
     let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]) {
       CrashReporterTests.install()

@@ -128,7 +128,7 @@ struct ConfirmedReloadTests {
         .storeConfirmation("fleet-locationd confirmation 1\ntaken-back b -\n\(why)\nend\n"),
         .event(.settingsTakenBack(why)), .useSettings,
       ])
-    expectEqual(daemon.run?.publication.settings.takenBack, why)
+    expectEqual(daemon.run?.publication.settings.revertReason, why)
     // These settings are rejected before they are prepared: preparing them would take the lock or a line from those in
     // force.
     try expectEqual(daemon.rejection(of: Self.configuration(Self.parts { $0.source = "x" })), why)
@@ -139,7 +139,7 @@ struct ConfirmedReloadTests {
         if case .respond(id: 4, .refused(.settingsRefused, let text)) = $0 { text.contains(why) } else { false }
       })
     let changed = reload(try Self.configuration(Self.parts { $0.all = "c" }), at: second + 2)
-    expect(changed.contains(.useSettings) && daemon.run?.publication.settings.takenBack == nil)
+    expect(changed.contains(.useSettings) && daemon.run?.publication.settings.revertReason == nil)
   }
 
   @Test("at a start, settings that were rolled back are replaced by the last working ones, if these are stored")

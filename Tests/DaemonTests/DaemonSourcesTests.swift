@@ -24,7 +24,7 @@ struct DaemonSourcesTests {
     mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
       switch input {
       case .start: return [.line(.open())]
-      // `left` sets the deadline of the next read, in milliseconds after boot.
+      // `senderDisconnected` sets the deadline of the next read, in milliseconds after boot.
       case .senderDisconnected(let time):
         nextDeadline = .boot + .milliseconds(time)
         return []

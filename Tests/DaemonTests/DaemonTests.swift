@@ -69,7 +69,7 @@ struct DaemonTests {
   }
 
   @Test(
-    "new settings reach the vehicle once the store has finished with the old ones; the new vehicle's backlog is read"
+    "new settings are applied once the store has finished its current operation; then the new vehicle's backlog is read"
   )
   mutating func configureWhileOpening() throws {
     _ = open(at: 3)

@@ -50,7 +50,7 @@ struct DriverTests {
     expectEqual(handle(.pauseStored(nil)).responses, [3: .done(remark: nil)])
   }
 
-  @Test("a repeated duty command is stored and answered again")
+  @Test("a duty command that could not be stored is stored when it is repeated, and then answered")
   mutating func repeated() {
     _ = handle(.request(id: 1, .driverCommand(.offline)))
     _ = handle(.dutyStored("no room"))

@@ -66,7 +66,7 @@ struct MonitorTests {
     expect(accepted.count == 2 && state.isOnline && state.vehicleState == "ONLINE")
     expect(update.result == "accepted" && update.milliseconds == 250 && update.driverCode == nil)
     for second in 2...10 { try expectEqual(fix(Double(second)).items, []) }
-    // Another request is in flight: only the cause has changed.
+    // Another request is in flight. A change of the cause is not reported while nothing prevents updates.
     try expectEqual(fix(11).items, [])
     let failed = handle(.vehicle(.updateEnded(id: 2, AgentFixture.error(503, "UNAVAILABLE"))), 11.5).items
     guard case .update(let failure)? = failed.first else {

@@ -78,7 +78,7 @@ struct ReloadTests {
     expectEqual(vehicle, "truck-3")
   }
 
-  @Test("while the store is busy, valid settings are pending, and later ones replace them")
+  @Test("while the store is busy, valid settings are pending until later valid ones replace them; invalid ones do not")
   mutating func busy() throws {
     _ = handle(.deadline, at: 3)
     _ = handle(.request(id: 1, .reload), at: 3)

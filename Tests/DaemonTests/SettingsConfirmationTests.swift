@@ -36,7 +36,7 @@ struct SettingsConfirmationTests {
   }
 
   /// The number of seconds that count towards the limit, of 20 s in this state.
-  private static func passes(_ confirmation: SettingsConfirmation, _ state: VehicleAgent.Readiness) -> Int64 {
+  private static func countedTime(_ confirmation: SettingsConfirmation, _ state: VehicleAgent.Readiness) -> Int64 {
     var confirmation = confirmation
     _ = confirmation.observe(state, at: second(10))
     return 60 - confirmation.left(at: second(30)).wholeSeconds
@@ -45,14 +45,14 @@ struct SettingsConfirmationTests {
   @Test("time counts towards the limit only while the previous settings could have delivered positions")
   func clock() {
     let plain = Self.confirmation()
-    expectEqual(Self.passes(plain, Self.state()), 20)
+    expectEqual(Self.countedTime(plain, Self.state()), 20)
     for change: (inout VehicleAgent.Readiness) -> Void in [
       { $0.hasNetwork = false }, { $0.isPaused = true }, { $0.isVehicleInUse = true }, { $0.isRunning = false },
     ] {
-      expectEqual(Self.passes(plain, Self.state(change)), 0)
+      expectEqual(Self.countedTime(plain, Self.state(change)), 0)
     }
-    expectEqual(Self.passes(plain, Self.state(fixAt: nil)), 0)
-    expectEqual(Self.passes(plain, Self.state(hasToken: false)), 0)
+    expectEqual(Self.countedTime(plain, Self.state(fixAt: nil)), 0)
+    expectEqual(Self.countedTime(plain, Self.state(hasToken: false)), 0)
   }
 
   @Test("time without a fix counts if the sources changed and the previous ones had a fix; likewise for tokens")
@@ -64,17 +64,17 @@ struct SettingsConfirmationTests {
     // There is no fix, or the last fix is from the previous sources.
     for fixAt in [nil, -1] as [Int64?] {
       let state = Self.state(fixAt: fixAt)
-      expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, state), 20)
-      expectEqual(Self.passes(Self.confirmation({ $0.source = "x" }, previousAvailability: lacksFix), state), 0)
+      expectEqual(Self.countedTime(Self.confirmation { $0.source = "x" }, state), 20)
+      expectEqual(Self.countedTime(Self.confirmation({ $0.source = "x" }, previousAvailability: lacksFix), state), 0)
     }
-    expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, Self.state(fixAt: nil)), 0)
+    expectEqual(Self.countedTime(Self.confirmation { $0.token = "x" }, Self.state(fixAt: nil)), 0)
     // There is no token, or the token is from the previous provider.
     for hasToken in [false, true] {
       let state = Self.state(hasToken: hasToken)
-      expectEqual(Self.passes(Self.confirmation { $0.token = "x" }, state), 20)
-      expectEqual(Self.passes(Self.confirmation({ $0.token = "x" }, previousAvailability: lacksToken), state), 0)
+      expectEqual(Self.countedTime(Self.confirmation { $0.token = "x" }, state), 20)
+      expectEqual(Self.countedTime(Self.confirmation({ $0.token = "x" }, previousAvailability: lacksToken), state), 0)
     }
-    expectEqual(Self.passes(Self.confirmation { $0.source = "x" }, Self.state(hasToken: false)), 0)
+    expectEqual(Self.countedTime(Self.confirmation { $0.source = "x" }, Self.state(hasToken: false)), 0)
   }
 
   @Test("an update confirms new settings only after a fix of the new source and a token of the new provider")
@@ -116,7 +116,7 @@ struct SettingsConfirmationTests {
     expect(restarted.isOver && restarted.nextDeadline == nil && restarted.left(at: Self.second(20)) == .zero)
   }
 
-  @Test("only settings for the same vehicle, Fleet Engine, proxy and credential are restored")
+  @Test("the previous settings are restored only if they have the same vehicle, Fleet Engine, proxy and credentials")
   func obstacles() {
     expectNil(Self.confirmation { $0.token = "x" }.obstacle)
     expectEqual(

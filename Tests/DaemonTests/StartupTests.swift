@@ -52,7 +52,7 @@ struct StartupTests {
   }
 
   @Test(
-    "if the files have a mistake, the stored settings are used; if that fails too, the process exits with both reasons"
+    "if the files have a mistake, the stored settings are used; without usable ones, the process exits with the reasons"
   )
   mutating func kept() throws {
     for (outcome, effects) in [
@@ -141,7 +141,9 @@ struct StartupTests {
       effects, [.useSettings, .event(.settingsKept("f:1: no")), .respond(id: 7, .refused(.settingsRefused, "f:1: no"))])
   }
 
-  @Test("a reload reads the settings at once, is answered with what is still missing, and keeps the intervals")
+  @Test(
+    "a reload reads the settings at once, is answered with what is missing or success, and does not extend the interval"
+  )
   mutating func reload() throws {
     _ = beginWaiting()
     expectEqual(handle(.request(id: 1, .reload), at: 2), [.readSettings])
@@ -171,7 +173,7 @@ struct StartupTests {
     }
   }
 
-  @Test("status, explain and doctor report what is missing, since when the process runs, and recent events")
+  @Test("without settings, the status contains what is missing, what to do, a pause, the uptime, and recent events")
   mutating func status() throws {
     _ = beginWaiting()
     _ = handle(.request(id: 4, .driverCommand(.pause)), at: 9)

@@ -284,7 +284,9 @@ struct DeliveryAgentTests {
     expect(bench.agent.earliest == (.boot + .seconds(11), .floor))
   }
 
-  @Test("a pause or a cancellation ends the request in flight, and its position is queued", arguments: [true, false])
+  @Test(
+    "a pause or a cancellation ends the request in flight, and its position is queued; a pause also ends the outage",
+    arguments: [true, false])
   func abandoned(isPause: Bool) throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -296,7 +298,7 @@ struct DeliveryAgentTests {
     expectEqual(bench.handle(.cancel, at: 22), [])
   }
 
-  @Test("a network that comes up resets the backoff, at most once in 30 s, but not a wait that the server requested")
+  @Test("a network that comes up resets the backoff, but not a wait that the server requested")
   func networkUp() throws {
     var bench = try Bench()
     _ = try bench.send(0)
@@ -387,7 +389,8 @@ struct DeliveryAgentTests {
     expectEqual(bench.handle(.misdated(after: Bench.start - .seconds(60)), at: 302), ["remove [-50] misdated"])
   }
 
-  @Test("the backlog alone causes a request one interval after the last one, or two minutes after a rejection")
+  @Test(
+    "the backlog alone causes a request after one interval; after a rejection, after two minutes or with a new token")
   func backfill() throws {
     var bench = try Bench()
     let newest = try Bench.location(0)

@@ -88,7 +88,8 @@ struct UpdateFormNegotiationTests {
     }
   }
 
-  @Test("the first of the two rejections is remembered in the next run, until a compact update is accepted")
+  @Test(
+    "a first rejection of the compact form still counts in the next run, unless a compact update is accepted meanwhile")
   func nextRun() throws {
     var bench = Bench()
     _ = bench.fail(415)
@@ -167,7 +168,9 @@ struct UpdateFormNegotiationTests {
     expectEqual(bench.accept(), .compact)
   }
 
-  @Test("after an acceptance, three failures in a row with a response, or ten without one, reopen the comparison")
+  @Test(
+    "after an acceptance, three failures in a row with a response or stream reset, or ten others, reopen the comparison"
+  )
   func reopened() {
     for isReset in [false, true] {
       var bench = Bench()
@@ -208,7 +211,7 @@ struct UpdateFormNegotiationTests {
     expectEqual(bench.negotiation.summary, .untested)
   }
 
-  @Test("a file that is damaged, truncated or from a later release is ignored, or keeps its meaning")
+  @Test("a truncated file and one in another format are ignored, and a damaged one does not crash the daemon")
   func damaged() throws {
     var bench = Bench()
     for _ in 0..<2 {

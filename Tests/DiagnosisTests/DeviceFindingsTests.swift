@@ -84,7 +84,7 @@ struct DeviceFindingsTests {
   @Test(
     "in the service's user namespace access(2) decides, because other groups are not mapped there"
   )
-  func standIn() {
+  func userNamespace() {
     let service = UserAccount(name: "fleet-locationd", id: 990, groups: [990])
     let hidden = Self.status(owner: 0, group: 65_534, mode: 0o660)
     for (isAccessible, severity) in [(true, Finding.Severity.pass), (false, .fail)] {
@@ -108,7 +108,7 @@ struct DeviceFindingsTests {
     expectEqual(Self.findings(Self.status(classes: ["tty", "ttyS"])).count, 2)
   }
 
-  @Test("the allowed device classes are those of the systemd unit")
+  @Test("the allowed device classes are those of the systemd unit, and pseudo-terminals")
   func unit() throws {
     let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
     let unit = try String(contentsOf: root.appendingPathComponent("systemd/fleet-locationd.service"), encoding: .utf8)

@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Diagnosis
 
 struct FleetEngineFindingsTests {
-  @Test("the advice suggests a DNS lookup only for a host name, not for an address")
+  @Test("the advice on a refused connection suggests a DNS lookup only for a host name, not for an address")
   func refused() {
     expect(FleetEngineCheck.refusedAdvice("tokens.example.com").contains("getent hosts tokens.example.com"))
     for address in ["127.0.0.1", "::1"] { expect(!FleetEngineCheck.refusedAdvice(address).contains("getent")) }
@@ -39,7 +39,7 @@ struct FleetEngineFindingsTests {
       ])
   }
 
-  @Test("the finding mentions a proxy and a private certificate authority")
+  @Test("the finding about TLS names the proxy and the file of a private authority; plain HTTP causes a warning")
   func proxyAndIssuer() {
     var settings = Self.settings
     settings.client.proxy = "http://proxy.example.com:3128"
@@ -91,7 +91,7 @@ struct FleetEngineFindingsTests {
     let ahead = Self.findings(401, Self.refusal, date: "Mon, 30 Nov 2026 23:59:00 GMT")[2]
     expectEqual(ahead.sentence, "this machine's clock is 60 s ahead of Fleet Engine's Date")
     expectEqual(Self.findings(401, Self.refusal, date: nil)[2].severity, .warn)
-    // The check of the receiver's time gives the same advice for the same clock error.
+    // The check of the receiver's time gives the same advice for a clock that is ahead.
     let place = try #require(Coordinate(latitude: 48, longitude: 11))
     let fix = Fix(coordinate: place, time: .utc(Self.build + .seconds(1)))
     let received = ReceiverProbe.Received(fix: fix, at: Moment(boot: .boot, wall: Self.build + .seconds(91)))
@@ -127,7 +127,7 @@ struct FleetEngineFindingsTests {
     expectEqual(Self.dryRun(400, "INVALID_ARGUMENT", "Invalid vehicle id").severity, .warn)
   }
 
-  @Test("a test update that is rejected for its token fails, and names the cause")
+  @Test("a test update that is rejected for its token or its vehicle fails with advice; 503 causes a warning")
   func dryRunRefused() {
     let role = Self.dryRun(
       403, "PERMISSION_DENIED", "Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource")

@@ -174,7 +174,7 @@ struct ReceiverProbeTests {
     expect(probe.findings(buildDate: Self.buildDate)[0].sentence.hasSuffix("but no sentence at any baud rate"))
   }
 
-  @Test("unsupported baud rates are skipped, even the last")
+  @Test("an unsupported baud rate is skipped; if none is supported, each is tried once")
   func refused() {
     var probe = ReceiverProbe(baud: nil, isTerminal: true, at: Self.moment(0).boot)
     var tried = [9600]

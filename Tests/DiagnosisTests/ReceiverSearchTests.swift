@@ -70,7 +70,7 @@ import Timekeeping
     expect(ReceiverSearch.ports(in: directory("nowhere"), kernel: []).isEmpty)
   }
 
-  @Test("a closed port does not delay the search")
+  @Test("a listener whose port was closed is done, so it does not delay the search")
   func closed() throws {
     let line = try Line()
     let listener = try ReceiverListener(line.device, baud: nil, loop: try EventLoop())

@@ -11,7 +11,8 @@ import Timekeeping
 
 @testable import Diagnosis
 
-/// The findings of `doctor` about the running service, which never pass while no update is accepted.
+/// The findings of `doctor` about the service. While no update is accepted, not all of them pass, except during
+/// a pause.
 struct ServiceFindingsTests {
   private static let unit = "fleet-locationd.service"
   private static let heartbeat = Duration.seconds(60)

@@ -18,7 +18,8 @@ struct ServiceImpersonationTests {
     return ServiceImpersonation.outcome(status, service, program: program, servicePrograms: servicePrograms)
   }
 
-  @Test("without a transient unit, root does not run token.command; the other checks run as root, with a note")
+  @Test(
+    "without a transient unit, root runs no check if that would run token.command; otherwise it runs all, with a note")
   func withoutTransientUnit() {
     guard
       case .unknown(let finding) = ServiceImpersonation.withoutTransientUnit(
@@ -48,7 +49,9 @@ struct ServiceImpersonationTests {
     expect(finding.sentence.hasPrefix("fleet-locationd.service cannot start: it would end with exit status 226"))
   }
 
-  @Test("a tool that the service may not execute is not reported as a fault of the service")
+  @Test(
+    "a tool that the service may not execute is reported as the service's fault only if it is the service's own program"
+  )
   func outOfReach() {
     guard case .unknown(let finding) = Self.outcome("exit-code", .exited(203)) else { return expect(Bool(false)) }
     expect(finding.sentence.hasPrefix("\(Self.program) cannot be executed as fleet-locationd.service"))

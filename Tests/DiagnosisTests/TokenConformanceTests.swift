@@ -94,7 +94,7 @@ struct TokenConformanceTests {
     expect(missing.count == 1 && missing.first?.contains("nothing at `end`") == true)
   }
 
-  @Test("headers that let caches store the token are reported")
+  @Test("a missing Content-Type, headers that let caches store the token, and a response from a cache are reported")
   func headers() throws {
     try expectEqual(
       Self.complaints(try TokenFixture.answer(headers: [])),
@@ -124,7 +124,7 @@ struct TokenConformanceTests {
     expectEqual(untrusted.first?.advice?.contains("ca_file"), true)
   }
 
-  @Test("a second request that returns an invalid token or none fails")
+  @Test("the check fails if a second request returns an invalid token or none")
   func again() throws {
     let good = try TokenFixture.answer()
     let bad = try TokenFixture.answer(TokenFixture.token(["iat": "1796000000", "exp": "1796003600"]))

@@ -37,7 +37,7 @@ struct TokenFindingsTests {
     }
   }
 
-  @Test("quotation marks in a credential fail if the provider rejects the request, and otherwise cause a warning")
+  @Test("a credential in quotation marks fails if the provider rejects the request, and otherwise causes a warning")
   func credentialWarnings() throws {
     for status in [400, 401, 403] {
       let findings = TokenCheck.findings(["in quotes"], failure: try TokenFixture.answer(status: status).failure)
@@ -50,7 +50,7 @@ struct TokenFindingsTests {
     expect(TokenCheck.findings([], failure: try TokenFixture.answer(status: 401).failure).isEmpty)
   }
 
-  @Test("credentials are those of the unit that uses the settings file, even if a machine runs several daemons")
+  @Test("the unit whose credentials are checked follows from the name of the settings file")
   func unit() {
     expectEqual(InstalledService.unit(for: "/etc/fleet-locationd/fleet-locationd.toml"), "fleet-locationd.service")
     expectEqual(InstalledService.unit(for: "/etc/fleet-locationd/van-2.toml"), "fleet-locationd@van-2.service")

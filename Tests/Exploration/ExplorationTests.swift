@@ -21,7 +21,7 @@ struct ExplorationTests {
       ("the end of an outage", false, online + [.networkDown] + many(60, .fix) + [.networkUp]),
       ("a lost update", false, online + many(10, .fix) + [.lost]),
       ("a fault of Fleet Engine", false, online + many(10, .fix) + [.unavailable]),
-      ("a token that is not enough", false, online + many(10, .fix) + [.denied]),
+      ("a denied update", false, online + many(10, .fix) + [.denied]),
       ("a rejected position", false, online + many(10, .fix) + [.invalid]),
       ("paused", false, online + [.pause] + many(5, .fix)),
       ("after a pause", false, online + [.pause] + many(5, .fix) + [.resume]),
@@ -48,7 +48,8 @@ struct ExplorationTests {
   }
 
   @Test(
-    "no order of events violates an invariant with any jitter; equivalent states are explored once", arguments: starts)
+    "no order of events violates an invariant with any jitter; states that are treated as equivalent behave alike",
+    arguments: starts)
   func everyDifferentOrder(name: String, isOfTrips: Bool, steps: [Step]) throws {
     for jitter in Jitter.allCases {
       let name = "\(name), jitter \(jitter)"

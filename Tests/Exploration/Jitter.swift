@@ -3,7 +3,7 @@ import Timekeeping
 
 /// The length of the random waits of a run.
 enum Jitter: CaseIterable {
-  /// The waits of a seed.
+  /// The waits of an arbitrary seed.
   case seeded
   /// The first three waits of updates and the first three of token requests are in the shortest, or in the longest,
   /// eighth of their range.

@@ -20,7 +20,8 @@ struct Projection {
   private static let ignored: Set<String> = [
     "configuration", "settings", "eventLimiter", "publication", "id", "lastID", "bytes", "latitudeCosine",
   ]
-  /// The longest limit on a past event in nanoseconds, except for limits that the exploration does not reach.
+  /// Nanoseconds relative to now: no limit depends on anything older, except for limits that the exploration does not
+  /// reach.
   private static let longest = -300_000_000_000 as Int64
 
   private var hasher = Hasher()

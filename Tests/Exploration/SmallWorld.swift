@@ -311,7 +311,7 @@ struct SmallWorld {
 
   // MARK: - Invariants
 
-  /// Each position that has left the backlog is counted, with the reason.
+  /// Checks that each position that has left the backlog is counted, and as delivered only after an accepted update.
   private mutating func checkBacklog(
     _ before: VehicleAgent, _ removedBefore: [Backlog.Removal: Int], _ step: Step
   ) {
@@ -327,9 +327,9 @@ struct SmallWorld {
     }
   }
 
-  /// Without further faults, the time until Fleet Engine has the next position.
+  /// Continues without further faults until Fleet Engine has the next position.
   ///
-  /// - Returns: nil if that takes longer than the last failure allows.
+  /// - Returns: the time until then; nil if it is longer than the last failure allows, or if there is a violation.
   mutating func recover() -> Duration? {
     let start = now
     if !isNetworkUp { take(.networkUp) }

@@ -65,7 +65,7 @@ struct IPAddressTests {
     expectNil(AddressRange(text))
   }
 
-  @Test("only the range of a whole address family contains everything", arguments: ["0.0.0.0/0", "::/0"])
+  @Test("only the range of a whole address family counts as everything", arguments: ["0.0.0.0/0", "::/0"])
   func everything(text: String) throws {
     expect(try #require(AddressRange(text)).isEverything)
     try expectEqual(#require(AddressRange(text)).description, text)

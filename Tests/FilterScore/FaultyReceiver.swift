@@ -9,13 +9,14 @@ struct FaultyReceiver {
 
   private let trouble: Trouble
   private var random: SplitMix64
-  /// Errors that drift, in metres.
+  /// Errors in metres that change gradually: of every receiver, and from multipath.
   private var drift = (east: 0.0, north: 0.0)
   private var echo = (east: 0.0, north: 0.0)
-  /// The values that the fixes of a jump share.
+  /// A jump: its error in metres, the number of fixes that will still have it, and the error of their times.
   private var offset = (east: 0.0, north: 0.0)
   private var jumping = 0
   private var shift = Duration.zero
+  /// The last fix that the receiver computed; a frozen one repeats it.
   private var lastSound: Fix?
 
   init(_ trouble: Trouble, seed: UInt64) {

@@ -132,8 +132,8 @@ enum FilterDocument {
       let good = score.fixes - score.rejected + score.wrong
       text +=
         "| \(name) | \(score.fixes) | \(score.rejected) | \(score.wrong) | \(percent(Double(score.wrong) / Double(max(good, 1)))) "
-      text += "| \(score.longest) s | \(score.unmeasuredStopped) of \(score.unmeasured) "
-      text += "| \(score.frozenStopped) of \(score.frozen) | \(score.jumps) |\n"
+      text += "| \(score.longest) s | \(score.unmeasuredRejected) of \(score.unmeasured) "
+      text += "| \(score.frozenRejected) of \(score.frozen) | \(score.jumps) |\n"
     }
     let known = scores.map(\.1).reduce(RoadScore(), +)
     return text + """
@@ -169,7 +169,7 @@ enum FilterDocument {
       text +=
         "| \(trouble.rawValue) | \(score.bad) | \(score.badPassed) | \(score.bad == 0 ? "" : percent(score.passedShare)) "
         + "| \(score.good) | \(score.goodRefused) | \(percent(score.refusedShare)) | \(score.longestSilence) s "
-        + "| \(tenths(Double(score.turns) / hours)) |\n"
+        + "| \(tenths(Double(score.motionChanges) / hours)) |\n"
     }
     return text + """
 

@@ -21,7 +21,7 @@ enum RoadLine: Hashable, CustomStringConvertible {
   }
 }
 
-/// The sentences of one epoch of a recording, and its time.
+/// The bytes of one epoch of a recording (its sentences, or gpsd's report), and its time.
 struct RoadBurst {
   var time: Timestamp
   var bytes: [UInt8]

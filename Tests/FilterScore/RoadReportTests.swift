@@ -12,7 +12,7 @@ import Timekeeping
 /// The daemon's reports for recorded drives, byte by byte in virtual time. A change that improves a figure should also
 /// tighten its bound, so that the improvement is not lost later.
 struct RoadReportTests {
-  @Test("a stationary vehicle is reported with the heading of the road, not of a drifting position")
+  @Test("a vehicle at standstill is reported with the course before or after, not that of its drifting position")
   func headings() throws {
     let total = try RoadDrive.allCases.map { RoadReport(try RoadRun($0, over: .uart(baud: $0.baud))) }
       .reduce(RoadReport(), +)
@@ -22,7 +22,7 @@ struct RoadReportTests {
   }
 
   @Test(
-    "at least 97 % of updates contain the newest fix despite arrival jitter, and their mean interval is 10 s",
+    "at least 97 % of updates contain the fix nearest in time despite arrival jitter, and their mean interval is 10 s",
     arguments: ReportingDocument.kinds.indices)
   func freshness(index: Int) throws {
     let kind = ReportingDocument.kinds[index]
@@ -42,7 +42,7 @@ struct RoadReportTests {
     expect(page?.contains(text) == true, "UPDATE_GOLDENS=1 adds \(text)", sourceLocation: sourceLocation)
   }
 
-  @Test("with a maximum deviation of 5 m the reported track follows corners better, for a few more updates")
+  @Test("with deviation = 5 m the reported track follows corners better, for at most a quarter more updates")
   func corner() throws {
     let (usual, early) = try (
       RoadReport(RoadRun(.geniviMunich, over: .uart(baud: 38_400))),

@@ -44,8 +44,8 @@ struct RoadRun {
   private static let head = Duration.seconds(1)
   private static let latency = Duration.milliseconds(200)
 
-  /// - Parameter jitter: the maximum deviation of a burst's start from the grid of its times, in milliseconds,
-  ///   uniformly distributed.
+  /// - Parameter jitter: the maximum deviation of a burst's arrival from its recorded time, in milliseconds, uniformly
+  ///   distributed.
   init(
     _ drive: RoadDrive, _ reporting: ReportingPolicy.Configuration = .init(), over line: RoadLine, jitter: Int = 0
   ) throws {

@@ -15,11 +15,11 @@ struct RoadScore: Equatable {
   var longest = 0
   /// Fixes without satellites, and the number of these fixes that were rejected.
   var unmeasured = 0
-  var unmeasuredStopped = 0
+  var unmeasuredRejected = 0
   /// Fixes that repeat a position for 3 s or more at a reported 3 m/s or more, and the number of these fixes that were
   /// rejected.
   var frozen = 0
-  var frozenStopped = 0
+  var frozenRejected = 0
   /// Accepted fixes that were computed without satellites, or repeat the previous accepted position for 3 s at 3 m/s.
   var bad = 0
   /// Accepted fixes that are at most 5 s after the previous accepted fix, but more than 50 m further from it than the
@@ -69,7 +69,7 @@ struct RoadScore: Equatable {
   private mutating func countUnmeasured(_ fixes: [RecordingReview.ReviewedFix]) {
     for fix in fixes where fix.isUnmeasured {
       unmeasured += 1
-      if !fix.isAccepted { unmeasuredStopped += 1 }
+      if !fix.isAccepted { unmeasuredRejected += 1 }
     }
     var start = 0
     for index in fixes.indices {
@@ -77,7 +77,7 @@ struct RoadScore: Equatable {
       if !isLast, fixes[index + 1].repeats(fixes[index]) { continue }
       if fixes[index].time - fixes[start].time >= .seconds(3) {
         frozen += index - start
-        frozenStopped += fixes[(start + 1)...index].count { !$0.isAccepted }
+        frozenRejected += fixes[(start + 1)...index].count { !$0.isAccepted }
       }
       start = index + 1
     }
@@ -125,9 +125,9 @@ struct RoadScore: Equatable {
     sum.wrong += right.wrong
     sum.longest = max(left.longest, right.longest)
     sum.unmeasured += right.unmeasured
-    sum.unmeasuredStopped += right.unmeasuredStopped
+    sum.unmeasuredRejected += right.unmeasuredRejected
     sum.frozen += right.frozen
-    sum.frozenStopped += right.frozenStopped
+    sum.frozenRejected += right.frozenRejected
     sum.bad += right.bad
     sum.jumps += right.jumps
     sum.median = max(left.median, right.median)

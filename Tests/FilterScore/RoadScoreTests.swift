@@ -17,12 +17,12 @@ struct RoadScoreTests {
     expectEqual(total.fixes, 22_648)
     expect(total.wrong <= 5 && total.longest <= 2, "\(total)")
     expect(total.bad == 0 && total.jumps <= 3, "\(total)")
-    expect(total.unmeasured == 143 && total.unmeasuredStopped == 143, "\(total)")
-    expect(total.frozen == 20 && total.frozenStopped >= 19, "\(total)")
+    expect(total.unmeasured == 143 && total.unmeasuredRejected == 143, "\(total)")
+    expect(total.frozen == 20 && total.frozenRejected >= 19, "\(total)")
     expect(total.median <= 0.5 && total.largest <= 1.1, "\(total)")
   }
 
-  @Test("right fixes are accepted again within two seconds after multipath, and outliers are rejected")
+  @Test("two seconds after an accepted multipath error the right fixes are accepted; other outliers are rejected")
   func episodes() throws {
     let munich = try RoadDrive.geniviMunich.review()
     for (wrong, right) in [

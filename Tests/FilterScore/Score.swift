@@ -6,8 +6,8 @@ import Timekeeping
 
 /// The filter's score on drives with one kind of error.
 ///
-/// A fix is bad if it is further from the truth than 50 m and than three times its stated accuracy, or if its time
-/// is wrong and not corrected. Every other fix is good.
+/// A fix is bad if its distance from the truth is more than 50 m and more than three times its reported accuracy, or if
+/// its time is wrong and cannot be corrected. Every other fix is good.
 struct Score: Equatable {
   private(set) var good = 0
   private(set) var bad = 0
@@ -16,7 +16,7 @@ struct Score: Equatable {
   /// The longest time in seconds for which good fixes were rejected.
   private(set) var longestSilence = 0
   /// The number of times that the vehicle was found to have stopped or started.
-  private(set) var turns = 0
+  private(set) var motionChanges = 0
   /// The largest error in metres of a reported position when the fix was good.
   private(set) var largestError = 0.0
 
@@ -44,7 +44,7 @@ struct Score: Equatable {
       case .success(let accepted):
         let wasParked = policy.isParked
         policy.observe(accepted, at: boot)
-        if policy.isParked != wasParked { turns += 1 }
+        if policy.isParked != wasParked { motionChanges += 1 }
         if !isGood || accepted.time != truth {
           badPassed += 1
         } else if let newest = policy.newest {

@@ -7,7 +7,7 @@ import Timekeeping
 /// The daemon's wake-ups and the delays of fixes when the bursts of a receiver on a UART are predicted.
 struct BurstForecastTests {
   @Test(
-    "regular bursts take one or two wake-ups each, and fixes are on average as early as with reads every 100 ms",
+    "a burst takes about one wake-up, with much jitter two; fixes are on average as early as with reads every 100 ms",
     arguments: [
       (115_200, 12, 0, 1.25), (115_200, 12, 5, 1.3), (115_200, 1, 0, 1.25), (115_200, 1, 20, 1.4),
       (115_200, 12, 50, 2.4),
@@ -47,7 +47,7 @@ struct BurstForecastTests {
       line.delays(from: 20_000).allSatisfy { $0 <= .milliseconds(100) }, "\(line.delays(from: 20_000).max() ?? .zero)")
   }
 
-  @Test("if bursts permanently arrive much earlier, this is detected after at most 16 bursts")
+  @Test("if all bursts from some moment on arrive much earlier, at most 16 fixes are delayed by more than 200 ms")
   func early() {
     var line = UARTLine(baud: 115_200)
     line.sentences = UARTLine.manySentences
@@ -73,7 +73,7 @@ struct BurstForecastTests {
   }
 
   @Test(
-    "bursts at 5 and 10 Hz are predicted",
+    "bursts at 5 Hz are predicted, and at 10 Hz take at most two wake-ups each; no fix is delayed by more than 200 ms",
     arguments: [(115_200, 5, 12, 6.5), (115_200, 10, 12, 20.1), (38_400, 5, 1, 6.5), (9600, 5, 0, 8)])
   func fast(baud: Int, rate: Int, sentences: Int, most: Double) {
     var line = UARTLine(baud: baud)

@@ -86,7 +86,7 @@ struct GPSDDecoderTests {
     expect(fix.speedAccuracy == nil && fix.headingAccuracy == nil)
   }
 
-  @Test("An eph that cannot have been computed from an HDOP is the receiver's accuracy")
+  @Test("An eph is the receiver's accuracy if it cannot have been computed from an HDOP, or the receiver is a u-blox")
   func ownError() throws {
     let fix = try #require(position(#","eph":9.8"#))
     expect(fix.reportedAccuracy == 9.8 / 1.96 && fix.hdop == nil)
@@ -186,7 +186,7 @@ struct GPSDDecoderTests {
   }
 
   @Test(
-    "Control messages, classes other than TPV and unreadable lines are ignored",
+    "Control messages, incomplete reports, reports of unused classes, and unreadable lines are ignored",
     arguments: [
       #"{"class":"WATCH","enable":true,"json":true,"device":"/dev/a","mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
       #"{"class":"DEVICE","path":"/dev/a","activated":0,"mode":3,"lat":1,"lon":2,"time":"2026-11-21T06:00:03Z"}"#,
@@ -224,7 +224,7 @@ struct GPSDDecoderTests {
     }
   }
 
-  @Test("A line that never ends is skipped, and the next line is read")
+  @Test("A line that is too long is skipped, and the next line is read")
   func overlong() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
     var all: [GPSDDecoder.Event] = []
@@ -246,7 +246,7 @@ struct GPSDDecoderTests {
     expectEqual(events(lines, device: "/dev/a").fixes.map(\.coordinate.latitude), [2])
   }
 
-  @Test("The first receiver with a fix stays selected until it is silent for the timeout, and two are never mixed")
+  @Test("The first receiver with a fix stays selected until it has no fix for the silence timeout; two are never mixed")
   func choice() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
     func latitudes(_ second: Int, _ lines: String...) -> [Double] {
@@ -270,7 +270,7 @@ struct GPSDDecoderTests {
   }
 
   @Test("Satellite count and HDOP of a fix come from the same receiver, and only while they are recent")
-  func skyOfTheSame() {
+  func skyOfSameReceiver() {
     var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(60))
     _ = decoder.events([GPSDDecoderTests.sky, #"{"class":"SKY","device":"/dev/b","hdop":5,"uSat":9}"#])
     expectEqual(decoder.events([GPSDTranscript.tpv("/dev/a", 1)]).fixes.first?.satellites, 2)

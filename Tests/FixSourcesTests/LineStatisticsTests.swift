@@ -55,7 +55,7 @@ struct LineStatisticsTests {
   }
 
   @Test(
-    "lines in other protocols and proprietary sentences are counted as foreign, and sentences between them are read")
+    "other protocols, proprietary sentences and tag blocks count as foreign, and a sentence after them is read")
   func foreign() {
     let fix = "GPGLL,4500.0,N,00100.0,E,083002,A,A"
     func sentence(_ body: String) -> String {

@@ -37,7 +37,7 @@ struct ModemSelectionTests {
     expectEqual(path(any.step(among: [modem(1, enabled: .nmea), on], keeping: on.path)), on.path)
   }
 
-  @Test("if the settings name a modem, no other modem is used")
+  @Test("if the settings name a modem, no other modem is used; if it is missing, the message does not contain its IMEI")
   func named() {
     let modems = [modem(0), modem(1)]
     expectEqual(path(ModemSelection(device: "/sys/devices/usb1/1-1").step(among: modems)), modem(1).path)
@@ -62,7 +62,7 @@ struct ModemSelectionTests {
     expectEqual(trouble([modem(0, state, offered: nil)])?.contains(words), true)
   }
 
-  @Test("a modem without a SIM is read if its ModemManager provides positions")
+  @Test("a modem without a SIM is used if its ModemManager provides positions")
   func withoutSIM() {
     expectEqual(path(ModemSelection().step(among: [modem(0, .failed(.noSIM))])), modem(0).path)
   }

@@ -10,7 +10,7 @@ struct ModemSentencesTests {
 
   private func examine(_ sentences: inout ModemSentences, _ bodies: [String]) -> ModemSentences.Finding {
     let bytes = bytes(bodies)
-    return sentences.examine(bytes.span, isComplete: true)
+    return sentences.examine(bytes.span, acceptsPartial: true)
   }
 
   private func rmc(_ time: String, _ talker: String = "GP") -> String {
@@ -36,7 +36,7 @@ struct ModemSentencesTests {
     expectEqual(examine(&sentences, [rmc("120001"), gga("120000")]), .repeated)
     expectEqual(examine(&sentences, [rmc("120001"), gga("120001")]), .repeated)
     let half = bytes([rmc("120002"), gga("120001")])
-    expectEqual(sentences.examine(half.span, isComplete: false), .partial)
+    expectEqual(sentences.examine(half.span, acceptsPartial: false), .partial)
     expectEqual(
       examine(&sentences, [rmc("120002"), gga("120002")]), .epoch(bytes([rmc("120002"), gga("120002")])))
     // A clock that is set back invalidates all earlier times.
@@ -60,19 +60,19 @@ struct ModemSentencesTests {
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
     expectEqual(examine(&sentences, [gga("120000"), rmc("120000")]), .first)
     let half = bytes([gga("120001"), rmc("120000")])
-    expectEqual(sentences.examine(half.span, isComplete: false), .partial)
-    expectEqual(sentences.examine(half.span, isComplete: true), .epoch(bytes([gga("120001")])))
+    expectEqual(sentences.examine(half.span, acceptsPartial: false), .partial)
+    expectEqual(sentences.examine(half.span, acceptsPartial: true), .epoch(bytes([gga("120001")])))
   }
 
-  @Test("if the first polls return incomplete epochs, the modem is polled again for the rest")
-  func amid() {
+  @Test("if the first response mixes two epochs, the next one is still recognized as incomplete until its rest arrives")
+  func mixedFirstResponse() {
     var sentences = ModemSentences()
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
     _ = examine(&sentences, [gga("120000"), rmc("115959")])
     let half = bytes([gga("120001"), rmc("120000")])
-    expectEqual(sentences.examine(half.span, isComplete: false), .partial)
+    expectEqual(sentences.examine(half.span, acceptsPartial: false), .partial)
     let whole = bytes([gga("120001"), rmc("120001")])
-    expectEqual(sentences.examine(whole.span, isComplete: false), .epoch(whole))
+    expectEqual(sentences.examine(whole.span, acceptsPartial: false), .epoch(whole))
   }
 
   @Test("an epoch at midnight is newer than an epoch at the last second of the day")
@@ -97,7 +97,7 @@ struct ModemSentencesTests {
     var sentences = ModemSentences()
     for noise in ["$GPRMC,1*00\r\n$$$,*", ""] {
       let bytes = Array(noise.utf8)
-      let finding = sentences.examine(bytes.span, isComplete: true)
+      let finding = sentences.examine(bytes.span, acceptsPartial: true)
       expectEqual(finding, .empty)
     }
     let void = "GPRMC,,V,,,,,,,,,,N"

@@ -286,11 +286,11 @@ struct ModemSessionTests {
   }
 
   @Test("a receiver that ModemManager refuses to switch on is not switched off at the end", arguments: [false, true])
-  func refusedToEnable(isRight: Bool) {
+  func refusedToEnable(isUnauthorized: Bool) {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
-    let effects = session.handle(.refused(isRight ? .unauthorized : .wrongState), at: .boot)
-    expectEqual(loss(effects)?.contains(isRight ? "may not switch it on" : "is not enabled; enable it"), true)
+    let effects = session.handle(.refused(isUnauthorized ? .unauthorized : .wrongState), at: .boot)
+    expectEqual(loss(effects)?.contains(isUnauthorized ? "may not switch it on" : "is not enabled; enable it"), true)
     expectNil(session.release)
   }
 
@@ -357,7 +357,7 @@ struct ModemSessionTests {
     expectEqual(loss(refused)?.contains("ModemManager1.Location"), true)
   }
 
-  @Test("the daemon notices without polling when ModemManager or a modem appears or disappears")
+  @Test("while ModemManager or a modem is missing, nothing is polled, and each signal causes a new list of modems")
   func absent() {
     var session = session()
     expectEqual(loss(session.handle(.refused(.absent), at: .boot))?.contains("ModemManager is not running"), true)
@@ -430,7 +430,7 @@ struct ModemSessionTests {
     expectEqual(session.handle(.deadline, at: retry), [.list])
   }
 
-  @Test("a bus connection that closes is reopened with a growing backoff")
+  @Test("a bus connection that closes is reopened, and each failure to do so is followed by a retry within 10 s")
   func bus() throws {
     var session = reading()
     expectEqual(loss(session.handle(.ended("closed"), at: .boot)), "closed")

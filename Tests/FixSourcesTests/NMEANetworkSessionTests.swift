@@ -305,7 +305,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.refused.count, 4)
   }
 
-  @Test("if more senders are allowed than can be read, the others wait until one of them is silent")
+  @Test("the number of senders is limited, and a silent sender loses its slot")
   func places() {
     var bench = Bench(.datagrams(isMulticast: false))
     _ = bench.handle(.opened())
@@ -323,7 +323,7 @@ struct NMEANetworkSessionTests {
     expectEqual(next, NMEANetworkSession.Admission(id: 3, replaced: 1))
   }
 
-  @Test("the first sender with a fix is used until it is gone or silent, and epochs never mix two senders")
+  @Test("the first sender with a fix is used until it disconnects, and epochs never mix two senders")
   func senders() throws {
     var bench = Bench(.listener(maximumConnections: 4))
     _ = bench.handle(.opened())
@@ -364,13 +364,13 @@ struct NMEANetworkSessionTests {
   }
 
   @Test("a sender without a fix can lose its slot to another sender after a minute, but not before")
-  func talkers() throws {
+  func sendersWithoutFix() throws {
     var bench = Bench(.listener(maximumConnections: 4))
     _ = bench.handle(.opened())
-    let talkers = try (0..<4).map { _ in try bench.admit(Self.spare).id }
+    let fixless = try (0..<4).map { _ in try bench.admit(Self.spare).id }
     for second in 1...59 {
       bench.now = .boot + .seconds(second)
-      for id in talkers { _ = bench.stream(Self.void(second), from: id) }
+      for id in fixless { _ = bench.stream(Self.void(second), from: id) }
       let admission = bench.session.admit(Self.router, at: bench.now)
       expectNil(admission)
     }
@@ -378,7 +378,7 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.refused.map(\.count), [59])
     bench.now = .boot + .seconds(60)
     let admission = try bench.admit(Self.router)
-    expectEqual(admission.replaced, talkers[0])
+    expectEqual(admission.replaced, fixless[0])
     expectEqual(bench.stream(Self.epoch(60), from: admission.id), [])
     expectEqual(bench.wait().last, "fix 0")
     // Senders without a fix that reconnect displace each other, but not a sender with a fix.
@@ -386,8 +386,8 @@ struct NMEANetworkSessionTests {
       bench.now = .boot + .seconds(second)
       _ = bench.stream(Self.epoch(second), from: admission.id)
       _ = bench.wait(until: bench.now + .milliseconds(900))
-      let talker = bench.session.admit(Self.spare, at: bench.now)
-      expect(talker?.replaced != admission.id)
+      let reconnected = bench.session.admit(Self.spare, at: bench.now)
+      expect(reconnected?.replaced != admission.id)
     }
     expectEqual(bench.session.lineStatistics.senders.filter(\.isUsed), [.init(Self.router, isUsed: true)])
   }
@@ -426,7 +426,8 @@ struct NMEANetworkSessionTests {
   }
 
   @Test(
-    "a distant sender replaces a silent one only after a minute", arguments: [true, false])
+    "a sender whose fixes are far from the last position replaces a silent sender only after a minute",
+    arguments: [true, false])
   func distant(isConnected: Bool) throws {
     var bench = Bench(isConnected ? .listener(maximumConnections: 4) : .datagrams(isMulticast: false))
     _ = bench.handle(.opened())
@@ -448,7 +449,7 @@ struct NMEANetworkSessionTests {
     expectEqual(fixes.filter { $0.hasPrefix("fix") }, [])
     let sender = try #require(bench.session.lineStatistics.senders.first { $0.address == Self.spare })
     expect(!sender.isUsed && sender.heldUntil.map { $0 > bench.now && $0 <= bench.now + .seconds(10) } == true)
-    // A nearby sender is used at once.
+    // The previous sender, if it sends again, is used at once.
     var nearer = bench
     nearer.now = .boot + .seconds(71)
     let used = isConnected ? nearer.stream(Self.epoch(71), from: ids[0]) : nearer.datagram(Self.epoch(71))
@@ -463,7 +464,7 @@ struct NMEANetworkSessionTests {
     expect(bench.session.lineStatistics.senders.contains(.init(Self.spare, isUsed: true)))
   }
 
-  @Test("a distant sender is used at once if the other sender had only one fix, or if its last fix is old enough")
+  @Test("a sender far from the last position is used at once if that position is its sender's only one, or old enough")
   func notDistant() throws {
     for (fixes, pause) in [(1, 20), (5, 1700)] {
       var bench = Bench(.listener(maximumConnections: 4))

@@ -90,7 +90,7 @@ struct PortSupervisorTests {
       return try #require(port.nextDeadline) - at(0)
     }
     expectEqual(Set(waits).count, 300)
-    // Waits in tenths of a second beyond half of the maximum of the first wait.
+    // All waits are between 0.5 s and 1 s; they are grouped by tenths of a second.
     let tenths = Dictionary(grouping: waits) { ($0.nanoseconds - 500_000_000) / 100_000_000 }
     expect(tenths.values.allSatisfy { $0.count < 90 } && tenths.count >= 5)
   }

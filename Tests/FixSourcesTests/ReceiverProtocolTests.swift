@@ -35,7 +35,7 @@ struct ReceiverProtocolTests {
     expectNil(ReceiverProtocolTests.found(in: Array(bytes.prefix(6)), chunk: 6))
   }
 
-  @Test("one response of a modem is enough to recognize it, if it is a complete line")
+  @Test("one final result of a modem, such as OK, is enough to recognize AT commands, if it is a complete line")
   func answer() {
     for text in ["\r\nOK\r\n", "AT\r\nERROR\r\n", "\nNO CARRIER\r"] {
       expectEqual(ReceiverProtocolTests.found(in: Array(text.utf8), chunk: 3), .at)

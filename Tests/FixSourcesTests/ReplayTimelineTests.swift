@@ -37,7 +37,7 @@ struct ReplayTimelineTests {
     expectEqual(played.map(\.time), played.map { ($0.due * 1000).rounded(.down) / 1000 })
   }
 
-  @Test("without shifting, fixes keep their recorded times and are due at the same moments")
+  @Test("if times are not shifted, fixes keep their recorded times, and are due after the recorded intervals")
   func keeps() throws {
     let played = try play([0, 1, 3], pace: 1, shiftsTimes: false, base: ReplayTimelineTests.recorded)
     expectEqual(played.map(\.due), [0, 1, 3])
@@ -63,7 +63,7 @@ struct ReplayTimelineTests {
       play([0, 1, 300], pace: 0, shiftsTimes: false, base: ReplayTimelineTests.recorded).map(\.due), [0, 0, 0])
   }
 
-  @Test("at pace 0 shifted times keep the recorded intervals, and fixes keep their speeds")
+  @Test("at pace 0, shifted times keep recorded intervals of up to a minute, and fixes keep their speeds")
   func immediateAndShifted() throws {
     let start = ReplayTimelineTests.start
     let played = try play([0, 1, 31, 300], pace: 0, shiftsTimes: true, base: start.wall)
@@ -90,7 +90,7 @@ struct ReplayTimelineTests {
   }
 
   @Test(
-    "if the pace puts several fixes into one millisecond, only the first is played; repeated recorded times are kept")
+    "if the pace puts several fixes into one millisecond, only the first is played, and others with its recorded time")
   func crowded() throws {
     var timeline = ReplayTimeline(pace: 1000, shiftsTimes: true, start: ReplayTimelineTests.start)
     let played = try [0.0, 0.4, 0.8, 1, 1, 1.6, 2].map { second -> Timestamp? in

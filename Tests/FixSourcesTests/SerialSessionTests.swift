@@ -103,7 +103,7 @@ struct SerialSessionTests {
     for number in 0..<50 * rate { line.burst(at: Int64(number * 1000 / rate)) }
     line.run()
     // The receiver sends for 50 s, and is then silent.
-    expect(Double(line.turns.count) / 50 < most, "\(Double(line.turns.count) / 50)")
+    expect(Double(line.wakeUpTimes.count) / 50 < most, "\(Double(line.wakeUpTimes.count) / 50)")
     // No burst is split, and no fix is missing.
     let delays = line.delays()
     expectEqual(delays.count, 50 * rate)
@@ -140,7 +140,7 @@ struct SerialSessionTests {
     expectEqual(session.handle(.deadline, at: at(501)), [.line(.read)])
     expectEqual(session.receive(flood.span, at: at(501)), [.line(.watch)])
     expectEqual(session.handle(.drained, at: at(501)), [])
-    // A reopened port is polled for readiness.
+    // A reopened port is watched, even if it was paused when it was lost.
     expectEqual(session.receive(bytes.span, at: at(502)), [.line(.pause)])
     _ = session.handle(.ended("gone"), at: at(503))
     _ = session.handle(.appeared, at: at(504))
@@ -206,7 +206,7 @@ struct SerialSessionTests {
       // The rest of the epoch arrives after the pause.
       (["RMC 29"], ["VTG", "GGA 29"], ["fix 29"]),
       (["RMC 29", "VTG"], ["GGA 29"], ["fix 29"]),
-      // The sentences are out of order.
+      // A sentence in the middle of the epoch is lost.
       (["RMC 29"], ["GGA 29", "RMC 30"], ["fix 29"]),
     ] as [([String], [String], [String])])
   func openEpoch(before: [String], after: [String], fixes: [String]) {
@@ -237,7 +237,7 @@ struct SerialSessionTests {
   }
 
   @Test("data that was buffered while no fix was needed is discarded, but only for the first 3 s")
-  func kept() {
+  func buffered() {
     for isBuffered in [true, false] {
       var bench = Bench(baud: 4800)
       _ = bench.handle(.start)

@@ -21,7 +21,7 @@ struct UARTLine {
   /// epoch ended, and when the burst ended.
   private var bursts: [Int64: (start: BootInstant, fix: BootInstant, end: BootInstant)] = [:]
   /// When the daemon woke up.
-  private(set) var turns: [BootInstant] = []
+  private(set) var wakeUpTimes: [BootInstant] = []
   /// When each fix was available.
   private(set) var fixes: [Int64: BootInstant] = [:]
   private var isWatched = true
@@ -82,17 +82,17 @@ struct UARTLine {
         let arrival = arrivals[next]
         next += 1
         unread += arrival.bytes
-        if isWatched { read(at: arrival.at, isTurn: true) }
+        if isWatched { read(at: arrival.at, isWakeUp: true) }
       } else {
-        turns.append(deadline)
+        wakeUpTimes.append(deadline)
         perform(session.handle(.deadline, at: deadline), at: deadline)
       }
     }
   }
 
-  private mutating func read(at now: BootInstant, isTurn: Bool) {
+  private mutating func read(at now: BootInstant, isWakeUp: Bool) {
     guard !unread.isEmpty else { return }
-    if isTurn { turns.append(now) }
+    if isWakeUp { wakeUpTimes.append(now) }
     let bytes = unread
     unread = []
     expect(bytes.count < 4096, "the kernel's buffer is full")
@@ -105,9 +105,9 @@ struct UARTLine {
       case .line(.pause): isWatched = false
       case .line(.watch):
         isWatched = true
-        read(at: now, isTurn: true)
+        read(at: now, isWakeUp: true)
       case .line(.read):
-        read(at: now, isTurn: false)
+        read(at: now, isWakeUp: false)
         perform(session.handle(.drained, at: now), at: now)
       case .report(.fix(let fix)):
         let milliseconds = (fix.timestamp?.milliseconds ?? 0) % 3_600_000
@@ -145,7 +145,7 @@ struct UARTLine {
   /// The number of wake-ups per second between two times of the receiver.
   func wakeUps(_ span: Range<Int64>) -> Double {
     let start = BootInstant.boot + .milliseconds(900)
-    let count = turns.count {
+    let count = wakeUpTimes.count {
       (start + .milliseconds(span.lowerBound)..<start + .milliseconds(span.upperBound)).contains($0)
     }
     return Double(count) / Double(span.upperBound - span.lowerBound) * 1000

@@ -45,7 +45,7 @@ struct EmulatorProcessTests {
     expect(result.output.contains("accepted 1 updates, refused 1, 0 warnings, 1 tokens issued"))
   }
 
-  @Test("connection faults reach the client")
+  @Test("faults reach the client: resets, missing and delayed responses, truncated and huge bodies")
   func connection() throws {
     let result = try EmulatorProcess.with(["--quiet"]) { url in
       let token = try token(url)
@@ -99,7 +99,9 @@ struct EmulatorProcessTests {
     }
   }
 
-  @Test("the emulator listens on the loopback interface only", arguments: ["0.0.0.0", "::", "192.0.2.1", "localhost"])
+  @Test(
+    "the emulator rejects an --address other than 127.0.0.1 and ::1",
+    arguments: ["0.0.0.0", "::", "192.0.2.1", "localhost"])
   func loopback(_ address: String) throws {
     let result = try EmulatorProcess.run(try #require(EmulatorProcess.emulator), ["--address", address])
     expect(result.status == 1 && result.errors.contains("127.0.0.1 or ::1 only"))

@@ -76,7 +76,7 @@ struct EventStreamTests {
       _ = try EmulatorProcess.run("/usr/bin/curl", update)
       expect(first.reads("event: update\n"))
       let second = try Watcher(url)
-      expect(second.reads("\"track\":[{\"t\":"), "what was before is in the beginning")
+      expect(second.reads("\"track\":[{\"t\":"), "the initial state contains the earlier update")
       let pressed = ContinuousClock.now
       let act = try post("\(url)/map/act", #"{"act":"unavailable","seconds":2}"#).output
       expect(act.contains("\"name\":\"unavailable\""))
@@ -140,7 +140,7 @@ struct EventStreamTests {
     }
   }
 
-  @Test("a request with the Host or Origin header of another site is rejected over real HTTP, too")
+  @Test("a request with the Host or Origin header of another site is rejected, and HEAD works for the event stream")
   func foreign() throws {
     _ = try EmulatorProcess.with(["--quiet"]) { url in
       let status = ["--output", "/dev/null", "--write-out", "%{http_code}"]

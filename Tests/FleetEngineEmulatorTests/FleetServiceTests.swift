@@ -248,7 +248,7 @@ struct FleetServiceTests {
     expect(!record.text.contains(token))
   }
 
-  @Test("a fault replaces the response the requested number of times, and the update is not counted")
+  @Test("a fault replaces the response the requested number of times, and these updates count as refused")
   func faults() throws {
     let bench = try FleetBench()
     let token = try bench.token()
@@ -335,7 +335,7 @@ struct FleetServiceTests {
   }
 
   @Test(
-    "other paths and methods are rejected",
+    "unknown and unsupported paths and methods, and a list without a token, are rejected",
     arguments: [
       ("GET", "/", 404), ("GET", "/v2/x", 404), ("PUT", "/v1/providers/p/deliveryVehicles/t", 405),
       ("DELETE", "/v1/providers/p/deliveryVehicles/t", 501), ("GET", "/v1/providers/p/deliveryVehicles", 401),

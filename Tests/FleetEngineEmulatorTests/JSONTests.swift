@@ -21,7 +21,7 @@ struct JSONTests {
   }
 
   @Test(
-    "text that is not JSON is rejected",
+    "text that is not JSON, repeats a name in an object, or is nested too deeply is rejected",
     arguments: [
       "", " ", "{", "[1,]", "{\"a\":1,}", "{a:1}", "{\"a\":1,\"a\":2}", "01", "1.", ".5", "+1", "1e", "NaN", "tru",
       "\"a",

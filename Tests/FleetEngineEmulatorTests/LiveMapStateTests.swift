@@ -85,7 +85,7 @@ struct LiveMapStateTests {
     expectEqual(bench.state["vehicles"]?["truck-17"]?["position"]?["past"]?.bool, false)
   }
 
-  @Test("the track keeps the newest five thousand positions, and a new page with many vehicles gets fewer of each")
+  @Test("tracks and vehicles are limited to the newest 5,000; with many vehicles, a new page gets shorter tracks")
   func bounds() throws {
     var bench = Bench()
     for _ in 0..<5010 {
@@ -117,14 +117,14 @@ struct LiveMapStateTests {
     expectEqual(shown.data["stats"]?["lastRefusal"]?["message"]?.string, "The connection is reset.")
   }
 
-  @Test("the number of different reasons is limited, because a fault can set any reason")
+  @Test("the number of different rejection reasons of a vehicle is limited, because a fault can set any reason")
   func reasons() throws {
     var bench = Bench()
     for number in 0..<200 { _ = bench.handle(.refused(.init(.invalid("no", reason: "R\(number)")))) }
     expectEqual(bench.state["vehicles"]?["truck-17"]?["stats"]?["refusals"]?.members.count, 50)
   }
 
-  @Test("a token's times are sent, and a failed token request leaves them unchanged")
+  @Test("the expiry of a token is sent, and a failed token request leaves it unchanged")
   func token() throws {
     var bench = Bench()
     let given = try #require(bench.handle(.token(issued: 1000, expires: 3_601_000)).first)

@@ -172,7 +172,7 @@ struct LiveMapTests {
     expectEqual(bench.update(token).status, 200)
   }
 
-  @Test("each button has the effect that its label states")
+  @Test("buttons slow down or reject requests: the newest has priority, and \"clear\" ends all of them")
   func buttons() throws {
     let bench = try Bench()
     let token = try bench.token()
@@ -189,7 +189,7 @@ struct LiveMapTests {
     press("unavailable")
     expectEqual(bench.update(token).status, 503)
     try expectEqual(
-      bench.json(bench.send("GET", "/debug/faults"))["faults"]?.array?.count, 4, "pressed again is the same")
+      bench.json(bench.send("GET", "/debug/faults"))["faults"]?.array?.count, 4, "pressed again, it adds no fault")
     press("clear")
     expect(bench.update(token).status == 200 && bench.send("GET", "/token/driver/t").delay == 0)
     expectEqual(
@@ -270,6 +270,6 @@ struct LiveMapTests {
     let json = headers + [("Content-Type", "application/json")]
     expectEqual(
       bench.send("POST", "/map/act", headers: json, body: #"{"act":"clear"}"#).status, (isServed ? 200 : 403))
-    expectEqual(bench.send("GET", "/token/driver/t", headers: headers).status, 200, "these have names of their own")
+    expectEqual(bench.send("GET", "/token/driver/t", headers: headers).status, 200, "token requests are not restricted")
   }
 }

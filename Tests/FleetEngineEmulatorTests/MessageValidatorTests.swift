@@ -49,7 +49,7 @@ struct MessageValidatorTests {
   }
 
   @Test(
-    "other fields of a vehicle are validated as well",
+    "invalid fields other than lastLocation, and bodies that are not an object, are rejected",
     arguments: [
       #"{"navigationStatus":"LOST"}"#, #"{"currentRouteSegment":"not base64!"}"#, #"{"remainingDuration":"3.5"}"#,
       #"{"remainingVehicleJourneySegments":[{"drivingDistanceMeters":1}]}"#, #"{"pastLocations":{}}"#,

@@ -11,7 +11,7 @@ enum KeyFixture {
   static let rsa = key("RSA", "rsa_keygen_bits:2048")
   static let short = key("RSA", "rsa_keygen_bits:1024")
   static let elliptic = key("EC", "ec_paramgen_curve:P-256")
-  static let sealed = run(["genpkey", "-algorithm", "RSA", "-aes256", "-pass", "pass:secret"])
+  static let encrypted = run(["genpkey", "-algorithm", "RSA", "-aes256", "-pass", "pass:secret"])
   static let email = "driver@my-project.iam.gserviceaccount.com"
 
   private static func key(_ algorithm: String, _ option: String) -> String {
@@ -92,7 +92,7 @@ struct ServiceAccountTests {
   @Test("a private key that cannot sign RS256 is rejected with the reason, and the message contains no part of the key")
   func keys() {
     let keys = [
-      ("hush", "no PKCS#8 key in PEM"), (KeyFixture.sealed, "no PKCS#8 key in PEM"),
+      ("hush", "no PKCS#8 key in PEM"), (KeyFixture.encrypted, "no PKCS#8 key in PEM"),
       (String(KeyFixture.rsa.dropLast(200)), "not a key that OpenSSL can read"),
       (KeyFixture.short, "not an RSA key of 2048 bits"), (KeyFixture.elliptic, "not an RSA key of 2048 bits"),
     ]
@@ -104,7 +104,7 @@ struct ServiceAccountTests {
     }
   }
 
-  @Test("a key file that others may access is rejected with the command that fixes it; it must be a regular file")
+  @Test("a key file that others may access is rejected with the remedy; it must be a regular file of at most 64 KiB")
   func modes() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write(Data(KeyFixture.file()), to: "key.json")

@@ -62,7 +62,7 @@ struct PositionUpdateTests {
         + #""altitude":21.9,"altitudeAccuracy":5,"timeSinceUpdate":50}}"#)
   }
 
-  @Test("a latitude of zero is written, and negative zero is written as zero")
+  @Test("a latitude or speed that is rounded to zero is written as 0, without a minus sign")
   func zero() throws {
     let text = try body(PositionUpdate(live: location(-0.000_000_01, 9.5) { $0.speed = -0.001 }))
     expect(text.contains(#""supplementalLocation":{"latitude":0,"longitude":9.5}"#))

@@ -72,7 +72,7 @@ struct RejectionCauseTests {
     expect(failure.advice?.contains("key") == true && failure.advice?.contains("role") == false)
   }
 
-  @Test("the advice for a denied request names `vehicle.provider_id`, whether the response has a reason or not")
+  @Test("the advice for a denied request names `vehicle.provider_id`, whether its message shows the cause or not")
   func project() throws {
     for message in ["Permission 'fleetengine.deliveryvehicles.updateLocation' denied on resource", "no"] {
       let failure = try #require(refusal(403, "PERMISSION_DENIED", message))

@@ -122,7 +122,7 @@ struct UpdateOutcomeTests {
       (failure.advice?.contains("clock") == true), [.certificateNotYetValid, .certificateExpired].contains(kind))
   }
 
-  @Test("the longer of Retry-After and RetryInfo is used")
+  @Test("the longer of Retry-After and RetryInfo is used, up to 15 minutes; an unreadable RetryInfo is ignored")
   func retryAfter() {
     func info(_ delay: String) -> String {
       #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"\#(delay)"}"#

@@ -25,7 +25,7 @@ struct HPACKTests {
     try decoder.decode(block, limit: 65_536).map { "\($0.name): \($0.value)" }
   }
 
-  @Test("requests are decoded with a persistent table, plain (C.3) and Huffman-coded (C.4)")
+  @Test("requests are decoded with a persistent table, plain (RFC 7541, C.3) and Huffman-coded (C.4)")
   func requests() throws {
     let expected = [
       [":method: GET", ":scheme: http", ":path: /", ":authority: www.example.com"],
@@ -49,7 +49,7 @@ struct HPACKTests {
     }
   }
 
-  @Test("requests are encoded as in the RFC (C.4)")
+  @Test("requests are encoded as in RFC 7541, C.4")
   func written() {
     var encoder = HPACKEncoder()
     let examples: [(Fields, String)] = [
@@ -69,7 +69,7 @@ struct HPACKTests {
     }
   }
 
-  @Test("responses are decoded with a table of 256 bytes that evicts the oldest entries (C.6)")
+  @Test("responses are decoded with a table of 256 bytes that evicts the oldest entries (RFC 7541, C.6)")
   func responses() throws {
     var decoder = HPACKDecoder()
     // The size update replaces the setting that the example assumes.

@@ -427,7 +427,7 @@ struct HTTP2ConnectionTests {
 
   @Test(
     "a reused connection that closes without a byte of the response was probably dead: the request may be sent again")
-  func keptConnectionEnds() {
+  func reusedConnectionEnds() {
     let (dead, answered) = (Transcript(), Transcript())
     var server = ScriptedServer()
     for transcript in [dead, answered] {

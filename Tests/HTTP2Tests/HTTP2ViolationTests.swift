@@ -77,7 +77,7 @@ struct HTTP2ViolationTests {
   }
 
   @Test(
-    "while no request is in flight, the same violation closes the connection, and no failure is reported",
+    "while no request is in flight, a violation closes the connection, and no failure is reported",
     arguments: violations)
   func idle(violation: HTTP2Violation, bytes: [UInt8]) {
     // Without a request, a frame for stream 1 is a violation already, because the stream is idle.
@@ -103,7 +103,7 @@ struct HTTP2ViolationTests {
   }
 
   @Test(
-    "an invalid response fails its request, and the connection stays usable",
+    "a response with invalid header fields fails its request, and the connection stays usable",
     arguments: [
       [("content-type", "x")], [(":status", "2000")], [(":status", "abc")], [(":status", "101")], [(":status", "099")],
       [(":status", "200"), (":status", "200")], [("a", "b"), (":status", "200")], [(":status", "200"), (":path", "/")],
@@ -125,7 +125,7 @@ struct HTTP2ViolationTests {
     expectEqual(transcript.lines.last, "answered 200 {}")
   }
 
-  @Test("a body of the wrong length, data before HEADERS, and invalid second HEADERS are malformed responses")
+  @Test("a wrong body length, data before HEADERS, invalid trailers and interim HEADERS with END_STREAM are malformed")
   func malformedBodies() {
     var server = ScriptedServer()
     let head = server.headers(1, [(":status", "200"), ("content-length", "5")])

@@ -8,7 +8,7 @@ import Testing
 
 struct CADirectoryTests {
   @Test(
-    "a CA directory is recognized by a link that has the hash of an issuer as its name",
+    "a CA directory is recognized by the name of a hash link, such as 5ad8a5d6.0",
     arguments: [
       (["5ad8a5d6.0"], true), (["ca-certificates.crt", "0f5dc4f3.0"], true), (["ca-certificates.crt"], false),
       (["5ad8a5d6.1", "5ad8a5d6", "5AD8A5D6.0", "a5ad8a5d6.0"], false), ([], false),

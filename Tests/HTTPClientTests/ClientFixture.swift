@@ -20,7 +20,7 @@ struct ClientFixture {
     client = try HTTPClient(loop: loop, configuration: configuration, meter: meter)
   }
 
-  /// Sends a request and runs the loop until it ends.
+  /// Sends a request, and runs the loop until the request ends.
   func outcome(_ request: HTTPRequest) throws -> HTTPOutcome {
     var outcome: HTTPOutcome?
     client.send(request) { outcome = $0 }

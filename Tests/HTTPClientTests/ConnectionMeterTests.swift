@@ -54,7 +54,7 @@ struct ConnectionMeterTests {
       connections = Int(fixture.client.counters.connections)
     }
     expectEqual(fixture.client.version, version)
-    let lines = try server.lines(turning: fixture.loop) { $0.filter { $0.hasPrefix("carried") }.count == connections }
+    let lines = try server.lines(running: fixture.loop) { $0.filter { $0.hasPrefix("carried") }.count == connections }
     let traffic = fixture.meter.traffic
     // A connection without HTTP/2 is closed before the server's session tickets have arrived.
     let late: UInt64 = alpn == "http/1.1" && transport == .auto ? 600 : 24
@@ -63,7 +63,7 @@ struct ConnectionMeterTests {
     expect(traffic.sentHeaders >= 12 * 52 && traffic.sentHeaders % 52 == 0 && traffic.receivedHeaders % 52 == 0)
   }
 
-  @Test("the bytes of a connection that the server closes or resets, or whose handshake fails, are counted")
+  @Test("the bytes of a connection on which a request fails, or whose TLS handshake fails, are counted")
   func ends() throws {
     for script in ["answer,close", "reset-amid", "garbage", "goaway-calm"] {
       let server = try ScriptedTLSServer(script, alpn: "h2")
@@ -73,7 +73,7 @@ struct ConnectionMeterTests {
       for _ in script.split(separator: ",").dropLast() { _ = try fixture.response(request) }
       _ = try fixture.failure(request)
       fixture.client.dropConnections()
-      let lines = try server.lines(turning: fixture.loop) { $0.contains { $0.hasPrefix("carried") } }
+      let lines = try server.lines(running: fixture.loop) { $0.contains { $0.hasPrefix("carried") } }
       expect(Self.isSame(fixture.meter.traffic, lines), "\(script): \(fixture.meter.traffic) and \(lines)")
     }
     let server = try ScriptedTLSServer("", alpn: "h2")

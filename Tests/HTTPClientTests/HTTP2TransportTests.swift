@@ -53,7 +53,7 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
-  @Test("TCP keepalive probes an idle connection only when a heartbeat is overdue, so a parked vehicle sends no probes")
+  @Test("TCP keepalive is on, and probes after 65 s without data, which is longer than the longest heartbeat")
   func keepAlive() throws {
     let bench = try Bench("")
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
@@ -97,7 +97,7 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "each server error is reported with its category, and the next request succeeds",
+    "each fault of an HTTP/2 server is reported as the right kind of failure, and the next request succeeds",
     arguments: [
       ("goaway-below", TransportFailure.Kind.unprocessed), ("refuse", .unprocessed), ("reset", .broken),
       ("reset-amid", .broken), ("close", .broken), ("half", .broken), ("silence", .timedOut), ("garbage", .broken),
@@ -140,13 +140,13 @@ struct HTTP2TransportTests {
   func connectsAhead() throws {
     let bench = try Bench("")
     bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
-    _ = try bench.server.lines(turning: bench.fixture.loop) { $0.contains("connection h2") }
+    _ = try bench.server.lines(running: bench.fixture.loop) { $0.contains("connection h2") }
     bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
     for _ in 0..<2 { try expectEqual(bench.fixture.response(bench.request()).status, 200) }
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
 
-  @Test("if a connection cannot be opened in advance, the request opens its own, and its failure is reported")
+  @Test("if a connection cannot be opened in advance, the request tries to open one itself, and reports that failure")
   func connectInAdvanceFails() throws {
     let bench = try Bench("")
     let request = HTTPRequest(method: .patch, url: "https://localhost:1/x", deadline: .seconds(10))
@@ -177,7 +177,7 @@ struct HTTP2TransportTests {
   }
 
   @Test(
-    "a failure of one stream reports an open connection; a request can require a new one, which later requests reuse",
+    "after a stream's failure or a 5xx the connection is open; a request can require a new one, which later ones reuse",
     arguments: ["refuse", "reset", "error-500", "error-502", "error-503", "no-window,early", "tiny-headers,x"])
   func newConnection(script: String) throws {
     let bench = try Bench("answer,\(script)")
@@ -210,7 +210,7 @@ struct HTTP2TransportTests {
   func aheadIsNew() throws {
     let bench = try Bench("")
     bench.fixture.client.connect(to: bench.request().url, certificateTime: nil)
-    _ = try bench.server.lines(turning: bench.fixture.loop) { $0.contains("connection h2") }
+    _ = try bench.server.lines(running: bench.fixture.loop) { $0.contains("connection h2") }
     try expectEqual(bench.fixture.response(bench.request(usesNewConnection: true)).status, 200)
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
@@ -296,7 +296,7 @@ struct HTTP2TransportTests {
     expectEqual(failure.kind, .timedOut)
   }
 
-  @Test("concurrent requests are sent one after another on one connection; a cancelled one reports no outcome")
+  @Test("concurrent requests use one connection; a cancelled one reports no outcome")
   func together() throws {
     let bench = try Bench("")
     var ends = 0
@@ -344,10 +344,10 @@ struct HTTP2TransportTests {
     for (script, isReset) in [("silence", true), ("answer", false)] {
       let bench = try Bench(script)
       let stuck = bench.fixture.client.send(bench.request()) { _ in }
-      _ = try bench.server.lines(turning: bench.fixture.loop) { $0.contains { $0.hasPrefix("request 1") } }
+      _ = try bench.server.lines(running: bench.fixture.loop) { $0.contains { $0.hasPrefix("request 1") } }
       if isReset { stuck.cancel() } else { try bench.fixture.loop.runUntilIdle() }
       bench.fixture.client.dropConnections()
-      let lines = try bench.server.lines(turning: bench.fixture.loop) { $0.contains { $0.hasPrefix("ended") } }
+      let lines = try bench.server.lines(running: bench.fixture.loop) { $0.contains { $0.hasPrefix("ended") } }
       expectEqual(lines.last { $0.hasPrefix("ended") }, (isReset ? "ended by a reset" : "ended in order"))
     }
   }
@@ -372,7 +372,7 @@ struct HTTP2TransportTests {
     try loop.runUntilIdle()
   }
 
-  @Test("a line break in a header is rejected before anything is sent")
+  @Test("a request with a line break in a header fails locally, and the next request succeeds")
   func headerInjection() throws {
     let bench = try Bench("")
     var request = bench.request()

@@ -230,7 +230,7 @@ struct HTTPClientTests {
     expectEqual(server.accepted, 1)
   }
 
-  @Test("over HTTP/1.1, too, a 2xx that arrives before the whole request is sent is not an acceptance")
+  @Test("over HTTP/1.1, a 2xx that arrives before the whole request is sent is a failure; the request is not resent")
   func answeredEarly() throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .bytes(answer("{}")) }

@@ -8,7 +8,7 @@ import LoopTesting
 import SystemCalls
 import Testing
 
-/// Servers that send endless data, and what a request to them costs.
+/// Servers that misbehave, and what a request to them costs.
 @Suite(.serialized) struct HostileServerTests {
   private nonisolated static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
 

@@ -88,7 +88,7 @@ final class LoopbackServer {
         let count = read(descriptor, &buffer, buffer.count)
         guard count > 0 else { return drop(descriptor) }
         received += String(decoding: buffer.prefix(count), as: UTF8.self)
-        if answersHeads, let end = received.range(ofText: "\r\n\r\n") {
+        if answersHeads, let end = received.firstIndex(ofText: "\r\n\r\n") {
           connections[descriptor]?.close()
           return answer(String(received[..<end]), descriptor)
         }
@@ -145,7 +145,7 @@ final class LoopbackServer {
   }
 
   private func takeRequest(_ received: inout String) -> String? {
-    guard let end = received.range(ofText: "\r\n\r\n") else { return nil }
+    guard let end = received.firstIndex(ofText: "\r\n\r\n") else { return nil }
     var length = 0
     for line in received[..<end].split(separator: "\r\n") where line.lowercased().hasPrefix("content-length:") {
       length = Int(line.drop { $0 != ":" }.dropFirst().drop { $0 == " " }) ?? 0
@@ -160,7 +160,7 @@ final class LoopbackServer {
 
 extension String {
   /// The first position of `text`, compared byte by byte.
-  fileprivate func range(ofText text: String) -> Index? {
+  fileprivate func firstIndex(ofText text: String) -> Index? {
     let wanted = Array(text.utf8)
     let bytes = Array(utf8)
     guard bytes.count >= wanted.count else { return nil }

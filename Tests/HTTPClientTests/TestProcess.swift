@@ -46,8 +46,8 @@ final class TestProcess {
   }
 
   /// Waits until the complete lines so far satisfy `isEnough`, and returns them. While it waits, it runs `loop`. Fails
-  /// after ten seconds without a line.
-  func lines(turning loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
+  /// after ten seconds without output, or, with a loop, after 2000 iterations of up to 10 ms.
+  func lines(running loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
     var buffer = [UInt8](repeating: 0, count: 4096)
     for _ in 0..<2000 {
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
@@ -101,7 +101,7 @@ final class ScriptedTLSServer {
   }
 
   /// Waits until the complete lines of the output satisfy `isEnough`, and returns them.
-  func lines(turning loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
-    try process.lines(turning: loop, until: isEnough)
+  func lines(running loop: EventLoop? = nil, until isEnough: ([String]) -> Bool) throws -> [String] {
+    try process.lines(running: loop, until: isEnough)
   }
 }

@@ -10,7 +10,7 @@ import Testing
 /// The failures that are reported for requests without a valid response.
 struct TransportFailureTests {
   @Test(
-    "Each server error is reported with its category",
+    "An incomplete, invalid or too large response is reported as the right kind of failure, without the URL's query",
     arguments: [
       ("", TransportFailure.Kind.broken),
       ("HTTP/1.1 200 OK\r\nContent-Le", .broken),

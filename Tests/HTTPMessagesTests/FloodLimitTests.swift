@@ -5,7 +5,7 @@ import Testing
 import Timekeeping
 
 struct FloodLimitTests {
-  @Test("a burst of 200 frames is allowed, and then one frame a second")
+  @Test("a burst of 200 messages is allowed, and then one message a second")
   func limit() {
     let now = BootInstant.boot + .seconds(1000)
     var limit = FloodLimit()
@@ -17,7 +17,7 @@ struct FloodLimitTests {
     expectEqual(later.prefix(2), [true, false])
   }
 
-  @Test("one frame a second is always allowed, and does not reduce the burst")
+  @Test("one message a second is always allowed, and does not reduce the burst")
   func steady() {
     var limit = FloodLimit()
     let steady = (0..<5000).map { limit.admit(at: .boot + .seconds($0)) }

@@ -38,7 +38,7 @@ struct ReconnectPolicyTests {
   }
 
   @Test(
-    "a rejection, a rate limit, a timeout or a closed connection does not make the next request use a new one",
+    "after a rejection, a rate limit, a timeout or a closed connection, the policy does not require a new connection",
     arguments: [
       status(400), status(401), status(403), status(404), status(408), status(429), status(302), closed,
       .failure(TransportFailure(.timedOut, "no response")),
@@ -58,7 +58,7 @@ struct ReconnectPolicyTests {
     expectEqual(errors.indices.filter { errors[$0] }, [2, 4, 34, 64, 94])
   }
 
-  @Test("an accepted request resets the limit; any other response does not")
+  @Test("an accepted request resets the limit; a rejected one does not")
   func acceptance() {
     let accepted = Self.attempts([Self.reset, Self.reset, Self.reset, Self.status(200), Self.reset, Self.status(200)])
     expectEqual(accepted, [false, true, true, false, false, true])

@@ -38,7 +38,7 @@ struct SecretTests {
     expect(!((secret as Any) is any LosslessStringConvertible))
   }
 
-  @Test("the text of a secret is available only with reveal()")
+  @Test("reveal() returns the text of a secret; secrets can be compared, and tested for emptiness")
   func reveal() {
     expectEqual(secret.reveal(), "hunter2")
     expect(!secret.isEmpty)

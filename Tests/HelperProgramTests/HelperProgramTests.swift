@@ -101,7 +101,7 @@ struct HelperProgramTests {
     expect(why.contains(words))
   }
 
-  @Test("at its deadline, a program gets SIGTERM, and so do its children")
+  @Test("a program that runs past its deadline gets SIGTERM, and its output until then is reported")
   func deadline() throws {
     let start = ContinuousClock.now
     let result = try run("echo begun; sleep 100 & sleep 100", deadline: .milliseconds(300))
@@ -111,7 +111,7 @@ struct HelperProgramTests {
   }
 
   @Test(
-    "a program that suspends its process group or its supervisor ends at its deadline, and the next program runs",
+    "a program that suspends its process group or its supervisor still times out, and the next program runs",
     arguments: ["kill -STOP 0", "trap '' TERM; kill -STOP 0", "kill -STOP $PPID; sleep 100"])
   func stopped(script: String) throws {
     try expectEqual(run(script, deadline: .milliseconds(200)).ending, .timedOut)
@@ -230,12 +230,12 @@ struct HelperProgramTests {
     return mask & 0x7FFF_FFFF == 0
   }
 
-  /// Runs the loop until a condition that the loop does not watch holds.
+  /// Runs the loop until the condition holds, which is checked at least every 10 ms.
   private func poll(_ condition: () -> Bool) throws {
     let deadline = ContinuousClock.now + .seconds(20)
     while !condition() {
       guard ContinuousClock.now < deadline else {
-        Issue.record("it does not come to hold")
+        Issue.record("the condition does not become true")
         return
       }
       _ = try loop.runOnce(timeout: .milliseconds(10))
@@ -248,7 +248,7 @@ struct HelperProgramTests {
     return status.contains(") Z ") && !status.contains(" \(getpid()) ")
   }
 
-  /// Waits until a process has ended, or is a zombie.
+  /// Waits until the process whose ID is in a file has ended, or is a zombie.
   private func isGone(_ path: String) throws -> Bool {
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let number = try #require(Int32(text.split(separator: "\n").first ?? ""))

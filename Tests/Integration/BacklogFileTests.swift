@@ -151,7 +151,7 @@ struct BacklogFileTests {
         "STATE_DIRECTORY": state, "RUNTIME_DIRECTORY": bench.directory.path,
         "NOTIFY_SOCKET": bench.directory("notify"),
       ])
-    bench.servers = process.sources + [notifications]
+    bench.otherReadables = process.sources + [notifications]
     try wait("it says so", bench, track) {
       process.errors.lines.contains { $0.contains("The backlog is in memory only") && $0.contains("room") }
     }
@@ -169,7 +169,7 @@ struct BacklogFileTests {
   }
 
   @Test(
-    "while backlog.directory is not writable, the backlog is kept in memory",
+    "while the backlog's directory is not writable, the backlog is in memory, and afterwards it is written to disk",
     arguments: ["read-only", "another user's"])
   func denied(why: String) throws {
     let (bench, track, state) = try vehicle()
@@ -188,7 +188,7 @@ struct BacklogFileTests {
     let process = try ChildProcess(
       "fleet-locationd", ["--config", settings], environment: ["STATE_DIRECTORY": state],
       user: isRoot ? 65_534 : nil)
-    bench.servers = process.sources
+    bench.otherReadables = process.sources
     func says(_ text: String) -> Bool { process.errors.lines.contains { $0.contains(text) } }
     try wait("it says so", bench, track) {
       says("in memory only: \(state)/backlog.sqlite cannot be made or opened")
@@ -203,7 +203,7 @@ struct BacklogFileTests {
     expect(try count(in: state) >= 0)
   }
 
-  @Test("without backlog.directory, the status says that the backlog is in memory")
+  @Test("with neither backlog.directory nor STATE_DIRECTORY, the status says that the backlog is in memory")
   func off() throws {
     let (bench, track, _) = try vehicle()
     try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])

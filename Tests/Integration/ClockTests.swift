@@ -6,7 +6,7 @@ import Testing
 
 /// A machine whose clock is wrong, steps, or stops in suspend, with Fleet Engine and the token provider behind TLS.
 struct ClockTests {
-  /// A test bench with TLS for Fleet Engine and the token provider; the certificates are valid from 2020 to 2060.
+  /// A test bench with TLS for Fleet Engine and the token provider; the certificate `good` is valid from 2020 to 2060.
   private struct Bench {
     let bench: TestBench
     let receiver: Receiver
@@ -91,7 +91,7 @@ struct ClockTests {
     for count in 1...3 {
       bench.receiver.send(drive.next())
       try bench.bench.wait("an update") { bench.bench.emulator?.accepted.count == count }
-      // This time exceeds 32 bits.
+      // This time no longer fits in a signed 32-bit number of seconds.
       if wall.hasPrefix("2038") { try bench.clock.set(wall: try ClockTests.date("2038-01-19T03:14:20Z")) }
     }
     let live = try #require(bench.bench.emulator?.accepted.last?.live)
@@ -113,7 +113,7 @@ struct ClockTests {
     expect(try bench.bench.emulator?.stats()["tokens"] as? Int == 1)
   }
 
-  @Test("after a suspend, the old connection is closed, and the first update arrives at once")
+  @Test("after a suspend, the first update is accepted within 4 s, and the journal reports the suspend")
   func suspend() throws {
     let bench = try Bench(wall: Date())
     var drive = NMEADrive()

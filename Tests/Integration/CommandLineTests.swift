@@ -21,7 +21,7 @@ struct CommandLineTests {
   }
 
   @Test(
-    "invalid arguments are reported on standard error",
+    "invalid arguments, and files or sockets that do not exist, are reported on standard error and by the exit status",
     arguments: [
       ("fleet-locationd", ["--bogus"], 64, "--bogus"), ("fleet-locationd", ["extra"], 64, "extra"),
       ("fleet-locationd", ["-check"], 64, "long options have two dashes: did you mean --check?"),
@@ -119,7 +119,7 @@ struct CommandLineTests {
     expect(printed.errors.text.isEmpty)
   }
 
-  @Test("--check reports that settings are valid, or their mistakes, and starts nothing")
+  @Test("--check reports that settings are valid, a credential that it could not check, and mistakes")
   func check() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)

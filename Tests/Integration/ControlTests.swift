@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What `fleet-locationctl` prints about a running daemon.
+/// `fleet-locationctl`, and the control socket of a running daemon.
 struct ControlTests {
   private func ask(_ bench: TestBench, _ arguments: String...) throws -> ChildProcess {
     let process = try ChildProcess(
@@ -23,7 +23,7 @@ struct ControlTests {
     return [path]
   }
 
-  @Test("status reports that the vehicle is online, and explain reports that Fleet Engine accepted the fix")
+  @Test("status and explain report an accepted update, and docs/status.md lists all keys of status --json")
   func online() throws {
     let bench = try TestBench()
     let fifo = bench.directory("fifo")
@@ -72,7 +72,7 @@ struct ControlTests {
     try bench.wait("it is ready") { daemon.notifications.states.contains("READY") }
     let watch = try ChildProcess(
       "fleet-locationctl", ["status", "--watch", "0.1", "--json", "--socket", bench.directory("control.sock")])
-    bench.servers += watch.sources
+    bench.otherReadables += watch.sources
     try bench.wait("three answers") { watch.output.lines.count >= 3 }
     // The tool does not exit when the daemon does: it continues, and reports that the daemon is not running.
     daemon.process.signal(SIGTERM)
@@ -304,7 +304,7 @@ struct ControlTests {
     let earlier = try ChildProcess(
       "/usr/bin/python3", ["-c", ControlTests.earlierDaemon, path, bench.directory("control.sock")])
     defer { earlier.signal(SIGKILL) }
-    bench.servers += earlier.sources
+    bench.otherReadables += earlier.sources
     try bench.wait("it listens") { earlier.output.lines.contains("listens") }
     func run(_ command: String...) throws -> (status: Int32?, output: String, errors: String) {
       let tool = try ChildProcess("fleet-locationctl", command + ["--socket", path])
@@ -355,7 +355,7 @@ struct ControlTests {
     try bench.wait("it runs") { daemon.notifications.count(of: "READY") == 1 }
     let socket = bench.directory("control.sock")
     let holder = try ChildProcess("/usr/bin/python3", ["-c", ControlTests.holder, socket, "4", "200"])
-    bench.servers += holder.sources
+    bench.otherReadables += holder.sources
     try bench.wait("the connections") { holder.output.lines.contains("held") }
     for _ in 0..<5 { expect(try ask(bench, "status", "--json").output.text.contains("truck-17")) }
     try bench.wait("their end") { holder.output.lines.contains { $0.hasPrefix("ended") } }
@@ -382,7 +382,7 @@ struct ControlTests {
     let socket = bench.directory("control.sock")
     let holder = try ChildProcess("/usr/bin/python3", ["-c", ControlTests.holder, socket, "60", "5"])
     defer { holder.signal(SIGKILL) }
-    bench.servers += holder.sources
+    bench.otherReadables += holder.sources
     try bench.wait("the connections") { holder.output.lines.contains("held") }
     let before = try ticks()
     try bench.watch(for: .seconds(3))
@@ -400,7 +400,7 @@ struct ControlTests {
     for variable in ["RUNTIME_DIRECTORY", "STATE_DIRECTORY"] {
       let directory = bench.directory(variable)
       mkdir(directory, 0o700)
-      // Both daemons share this directory; the other directory differs.
+      // Both daemons have this directory in common, and no other.
       let common = [variable: variable == "RUNTIME_DIRECTORY" ? bench.directory.path : directory]
       let first = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path].merging(common) { $1 })
       try bench.wait("it runs") { first.notifications.count(of: "READY") == 1 }

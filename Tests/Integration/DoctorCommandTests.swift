@@ -13,8 +13,8 @@ struct DoctorCommandTests {
       ["doctor", "--config", try bench.writeSettings(), "--socket", bench.directory("control.sock")], user: user)
   }
 
-  /// Whether the only failed check of `doctor` is that no daemon runs.
-  private func isDryRunGood(_ doctor: ChildProcess) throws -> Bool {
+  /// Waits until `doctor` exits. Returns true if its only failure is that no daemon runs.
+  private func reportsOnlyMissingDaemon(_ doctor: ChildProcess) throws -> Bool {
     let code = try doctor.finish()
     return code == 1 && doctor.output.text.contains("  fail  the daemon is not running")
       && doctor.output.lines.dropLast().last?.hasSuffix(", 1 failed") == true
@@ -43,7 +43,7 @@ struct DoctorCommandTests {
     expect(lines.contains("  pass  their checksums are correct"))
     expect(lines.contains { $0.hasPrefix("  pass  a fix: 3D, gnss, 9 satellites") })
     expect(!process.output.text.contains("48.1"))
-    expect(try isDryRunGood(process))
+    expect(try reportsOnlyMissingDaemon(process))
   }
 
   @Test("a receiver that another program has open is not read, and that program is named")
@@ -103,18 +103,19 @@ struct DoctorCommandTests {
 
     static let all = [
       Trouble(
-        testDescription: "a wrong speed", noise: [0xE0, 0x1C, 0xFC, 0x00, 0x9E, 0x78],
+        testDescription: "a wrong baud rate", noise: [0xE0, 0x1C, 0xFC, 0x00, 0x9E, 0x78],
         says: "sends bytes but no complete NMEA sentence"),
       Trouble(
         testDescription: "u-blox's own protocol", noise: [0xB5, 0x62, 0x01, 0x07, 0x02, 0x00, 0x12, 0x34, 0x5E, 0xD2],
         says: "u-blox's binary protocol"),
       Trouble(
-        testDescription: "no sky",
+        testDescription: "no fix",
         noise: Array("$GPRMC,120000,V,,,,,,,010126,,,N*54\r\n$GPGSV,1,1,03,05,40,120,30*4B\r\n".utf8),
         says: "3 satellites in view", shows: "Waiting for a fix"),
       Trouble(testDescription: "a silent receiver", noise: [], says: "is open but silent"),
       Trouble(
-        testDescription: "no vehicle", fault: #"{"target": "update", "status": 404, "times": 1000}"#, says: "NOT_FOUND"),
+        testDescription: "an unknown vehicle", fault: #"{"target": "update", "status": 404, "times": 1000}"#,
+        says: "NOT_FOUND"),
       Trouble(
         testDescription: "a token that is refused", fault: #"{"target": "update", "status": 401, "times": 1000}"#,
         says: "unauthenticated"),
@@ -124,7 +125,8 @@ struct DoctorCommandTests {
   }
 
   @Test(
-    "doctor fails and names the cause if the running daemon's updates are not accepted", arguments: Trouble.all)
+    "doctor fails and names the cause if Fleet Engine has accepted no update from the running daemon",
+    arguments: Trouble.all)
   func notAccepted(_ trouble: Trouble) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver(silenceTimeout: "2s")
@@ -137,7 +139,7 @@ struct DoctorCommandTests {
       return daemon.statuses.contains { $0.contains(trouble.shows ?? trouble.says) }
     }
     let process = try doctor(bench)
-    bench.servers += process.sources
+    bench.otherReadables += process.sources
     try bench.wait("its end", within: .seconds(60)) {
       if let noise = trouble.noise, !noise.isEmpty { receiver.send(noise) }
       return process.hasEnded
@@ -173,10 +175,10 @@ struct DoctorCommandTests {
     expect(text.contains(": GGA RMC of GP (GPS)\n"))
     expect(text.contains("  pass  a fix: 3D, gnss, 9 satellites"))
     expect(!text.contains("48.1"))
-    expect(try isDryRunGood(process))
+    expect(try reportsOnlyMissingDaemon(process))
   }
 
-  @Test("--json prints one object with the same findings, and the exit status is the same")
+  @Test("doctor --json prints one object with the cause and the findings of each check, and exits with 1 if one failed")
   func json() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
@@ -198,7 +200,7 @@ struct DoctorCommandTests {
     expect(codes.contains("simulated") && codes.contains("unencrypted") && codes.contains("ok"))
   }
 
-  @Test("every missing prerequisite is a failure with advice, and the other checks still run")
+  @Test("each source that cannot be opened or reached is a failure with the reason, and the other checks still run")
   func missing() throws {
     let bench = try TestBench()
     let gone = bench.directory("gps0")
@@ -244,7 +246,7 @@ struct DoctorCommandTests {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
     let good = try doctor(bench)
-    expect(try isDryRunGood(good))
+    expect(try reportsOnlyMissingDaemon(good))
     let port = try #require(bench.emulator?.port)
     for line in [
       "Token: from http://127.0.0.1:\(port)/token/delivery_driver/{vehicle_id}",
@@ -275,7 +277,7 @@ struct DoctorCommandTests {
     expect(untrusted.output.text.contains("fleet_engine.ca_file is wrong"))
     bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\""
     let trusted = try doctor(bench)
-    expect(try isDryRunGood(trusted))
+    expect(try reportsOnlyMissingDaemon(trusted))
     expect(trusted.output.text.contains("the TLS connection has a certificate of an authority in"))
 
     let portal = try CannedServer(answer: "<html>log in</html>")

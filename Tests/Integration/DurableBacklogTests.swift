@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Queued positions survive the exit of the process, and power cuts.
+/// Queued positions survive the end of the process, by SIGTERM or SIGKILL.
 struct DurableBacklogTests {
   private static let outage = #"{"target": "update", "reset": true, "for_ms": 3600000}"#
 
@@ -41,7 +41,7 @@ struct DurableBacklogTests {
     return now
   }
 
-  /// The output of `sqlite3` for a copy of the file and its log after a crash.
+  /// The result of SQLite's integrity check of a copy of the file and its write-ahead log.
   private func integrity(of state: String, in bench: TestBench) throws -> String {
     let copy = bench.directory("copy")
     try? FileManager.default.removeItem(atPath: copy)

@@ -46,7 +46,7 @@ struct FleetEngineFaultTests {
       recovers: true),
     Case(testDescription: "no JSON", fault: #""body": "not-json""#, category: "untrusted", says: "not Fleet Engine"),
     Case(testDescription: "a web page", fault: #""body": "html""#, category: "untrusted", says: "captive portal"),
-    Case(testDescription: "nothing", fault: #""body": "empty""#, category: "untrusted", says: "empty body"),
+    Case(testDescription: "an empty body", fault: #""body": "empty""#, category: "untrusted", says: "empty body"),
   ]
 
   @Test("the status and the journal report why an update failed, and its position is queued", arguments: cases)
@@ -160,7 +160,7 @@ struct FleetEngineFaultTests {
     expectEqual(accepted.compactMap(\.live?.time), accepted.compactMap(\.live?.time).sorted())
     for update in accepted {
       expectEqual(
-        update.mask, "updateMask=lastLocation\(update.past.isEmpty ? "" : "%2CpastLocations")&prettyPrint=false")
+        update.query, "updateMask=lastLocation\(update.past.isEmpty ? "" : "%2CpastLocations")&prettyPrint=false")
     }
     expect(daemon.logs("Offline (network)"))
   }

@@ -75,7 +75,7 @@ struct MainJobTests {
     let first = try #require(times.min())
     let last = try #require(times.max())
     expect(first.timeIntervalSince(began) > -1 && first.timeIntervalSince(began) < 10)
-    // The recording has 59 s.
+    // The recording lasts 59 s.
     expect(abs(last.timeIntervalSince(first) - (pace == "0" ? 59 : 59.0 / 20)) < 0.5)
   }
 
@@ -171,11 +171,11 @@ struct MainJobTests {
     try bench.wait("it waits for sentences") { daemon.notifications.states == ["READY"] }
     // The recording is sent at its own pace, because fixes from the future are rejected. It starts in the middle, where
     // the receiver has a fix.
-    let pace = bytes.count / epochs.count
+    let bytesPerEpoch = bytes.count / epochs.count
     var rest = Array(bytes.suffix(bytes.count / 2))[...]
     while bench.emulator?.accepted.count ?? 0 < 5, !rest.isEmpty {
-      receiver.send(rest.prefix(pace / 4))
-      rest = rest.dropFirst(pace / 4)
+      receiver.send(rest.prefix(bytesPerEpoch / 4))
+      rest = rest.dropFirst(bytesPerEpoch / 4)
       try bench.watch(for: .milliseconds(250))
     }
     try bench.wait("five updates") { bench.emulator?.accepted.count ?? 0 >= 5 }

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// The machine's network as the kernel reports it, in the daemon's own network namespace.
-@Suite(.enabled(if: ChildProcess.canMount, "a network namespace wants root")) struct NetworkTests {
+@Suite(.enabled(if: ChildProcess.canMount, "a network namespace requires root")) struct NetworkTests {
   @Test(
     "STATUS and journal report a missing network until there is a link, an address and a default route")
   func comesAndGoes() throws {
@@ -15,12 +15,12 @@ import Testing
     bench.settings["fleet_engine.endpoint"] = "\"https://fleetengine.example\""
     bench.settings["reporting.interval"] = "\"5s\""
     let notifications = try NotifySocket(path: bench.directory("notify"))
-    bench.servers.append(notifications)
+    bench.otherReadables.append(notifications)
     let daemon = try ChildProcess(
       "/usr/bin/unshare",
       ["--net", "\(ChildProcess.products)/fleet-locationd", "--config", try bench.writeSettings()],
       environment: ["NOTIFY_SOCKET": notifications.path])
-    bench.servers.append(contentsOf: daemon.sources)
+    bench.otherReadables.append(contentsOf: daemon.sources)
     try bench.wait("it opens the receiver") { receiver.isOpened }
     var drive = NMEADrive()
     receiver.send(drive.next())

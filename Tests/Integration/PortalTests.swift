@@ -15,7 +15,7 @@ struct PortalTests {
     let bench = try TestBench()
     let web = try CannedServer(answer: answer, status: status)
     let front = try certificate.map { try TLSFront($0, before: web.port) }
-    bench.servers.append(web)
+    bench.otherReadables.append(web)
     bench.settings["fleet_engine.endpoint"] =
       front.map { "\"https://localhost:\($0.port)\"" } ?? "\"http://127.0.0.1:\(web.port)\""
     if let front { bench.settings["fleet_engine.ca_file"] = "\"\(front.authority)\"" }
@@ -67,7 +67,7 @@ struct PortalTests {
     expect(web.requests.isEmpty)
   }
 
-  @Test("a captive portal in front of the token provider is reported too")
+  @Test("a captive portal in front of the token provider is reported in STATUS")
   func provider() throws {
     let (bench, _, front) = try PortalTests.portal("", certificate: .unknownAuthority)
     let receiver = try bench.receiver()

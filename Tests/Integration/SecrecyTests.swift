@@ -15,7 +15,7 @@ struct SecrecyTests {
     let json = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
     let token = try #require(json?["token"] as? String)
     let provider = try CannedServer(answer: answer)
-    bench.servers.append(provider)
+    bench.otherReadables.append(provider)
     let credential = "Bearer hush-hush-4711"
     mkdir(bench.directory("credentials"), 0o700)
     try bench.directory.write(credential + "\n", to: "credentials/token-provider")
@@ -32,7 +32,7 @@ struct SecrecyTests {
     let navigation = try ChildProcess(
       "fleet-locationctl", ["monitor", "--positions", "--socket", bench.directory("positions/fleet-locationd.sock")])
     defer { navigation.signal(SIGKILL) }
-    bench.servers += navigation.sources
+    bench.otherReadables += navigation.sources
 
     var drive = NMEADrive()
     drive.period = 0.5
@@ -62,7 +62,7 @@ struct SecrecyTests {
     }
     daemon.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(), 0)
-    try bench.wait("that they end") { navigation.output.text.contains("the daemon has closed the connection") }
+    try bench.wait("the end of the monitor") { navigation.output.text.contains("the daemon has closed the connection") }
 
     let said = [daemon.process.errors.text, daemon.process.output.text, daemon.transcript].joined(separator: "\n")
     expect(said.contains("debug: "))
@@ -74,7 +74,7 @@ struct SecrecyTests {
     for secret in secrets { expect(!(check.output.text + check.errors.text).contains(secret)) }
   }
 
-  @Test("a support report contains no secret and no coordinate in any encoding, whether or not the daemon runs")
+  @Test("a support report has no secret, and without --positions no coordinate, whether or not the daemon runs")
   func report() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -83,7 +83,7 @@ struct SecrecyTests {
     let json = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
     let token = try #require(json?["token"] as? String)
     let provider = try CannedServer(answer: answer)
-    bench.servers.append(provider)
+    bench.otherReadables.append(provider)
     let credential = "Bearer hush-hush-4711"
     mkdir(bench.directory("credentials"), 0o700)
     try bench.directory.write(credential + "\n", to: "credentials/token-provider")
@@ -116,7 +116,7 @@ struct SecrecyTests {
           "report", "--config", bench.directory("fleet-locationd.toml"), "--socket", bench.directory("control.sock"),
           "--output", archive,
         ] + options, environment: environment)
-      bench.servers += process.sources
+      bench.otherReadables += process.sources
       try bench.wait("the report", within: .seconds(120)) { process.hasEnded }
       expectEqual(process.exitCode, 0, "\(process.errors.text)")
       let tar = try ChildProcess("/usr/bin/tar", ["-xzOf", archive])
@@ -169,7 +169,7 @@ struct SecrecyTests {
   enum Provider: String, CaseIterable { case http, command, file }
 
   @Test(
-    "a token or credential in an error of the token provider is not logged", arguments: Provider.allCases)
+    "a token or credential in an error of the token provider is neither logged nor shown", arguments: Provider.allCases)
   func quotingProvider(provider: Provider) throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -228,7 +228,7 @@ struct SecrecyTests {
     }
   }
 
-  @Test("secrets in Fleet Engine's messages are redacted, and STATUS= quotes only those about permissions")
+  @Test("secrets in Fleet Engine's messages are redacted, and STATUS= quotes only messages about permissions")
   func foreignText() throws {
     let bench = try TestBench()
     let emulator = try #require(bench.emulator)
@@ -270,7 +270,7 @@ struct SecrecyTests {
   }
 }
 
-/// A token provider that gives one of several responses, in order.
+/// A token provider that gives several responses, one after another.
 private final class ProviderResponses {
   private let answers: [String]
   private let provider: SecrecyTests.Provider
@@ -289,7 +289,7 @@ private final class ProviderResponses {
     case .http:
       let server = try CannedServer(answer: "")
       self.server = server
-      bench.servers.append(server)
+      bench.otherReadables.append(server)
       bench.settings["token.url"] = "\"http://127.0.0.1:\(server.port)/token\""
       bench.settings["token.headers"] = "{ Authorization = { credential = \"token-provider\" } }"
     case .command:

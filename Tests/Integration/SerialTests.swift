@@ -4,7 +4,7 @@ import FileTesting
 import Glibc
 import Testing
 
-/// Receivers that are unplugged, silent, or use another protocol.
+/// Receivers that are missing, unplugged or silent, or that send noise.
 struct SerialTests {
   @Test("the daemon waits for a missing device, and reads it as soon as it is plugged in")
   func missing() throws {

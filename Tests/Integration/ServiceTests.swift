@@ -87,7 +87,7 @@ struct ServiceTests {
     expect(try #require(bench.emulator).stats()["tokens"] as? Int == 1)
   }
 
-  @Test("SIGHUP with invalid settings does not change the current ones, and reports file, line and column")
+  @Test("SIGHUP with invalid settings does not change the current ones, and reports file and line")
   func badReload() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
@@ -189,13 +189,13 @@ struct ServiceTests {
   @Test(
     "if standard error is the journal, events are sent to the journal with their fields, and not as text",
     .enabled(
-      if: ChildProcess.canMount && access("/run/systemd", F_OK) == 0, "a journal of its own wants a mount"))
+      if: ChildProcess.canMount && access("/run/systemd", F_OK) == 0, "a journal of its own requires a mount"))
   func journal() throws {
     let bench = try TestBench(emulator: nil)
     let receiver = try bench.receiver(isPluggedIn: false)
     mkdir(bench.directory("journal"), 0o700)
     let journal = try NotifySocket(path: bench.directory("journal/socket"))
-    bench.servers.append(journal)
+    bench.otherReadables.append(journal)
     let script = """
       mount -t tmpfs none /run/systemd && mkdir /run/systemd/journal && mount --bind "$1" /run/systemd/journal || exit 99
       JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$2" --config "$3"

@@ -29,7 +29,7 @@ struct SettingsFaultTests {
     expect(text.contains("fleet-locationd --example-settings"))
   }
 
-  @Test("a dangling link is reported as a missing file")
+  @Test("a dangling link in place of the settings file is reported with its path")
   func dangling() throws {
     let bench = try TestBench(emulator: nil)
     let path = bench.directory("link.toml")

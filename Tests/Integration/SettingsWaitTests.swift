@@ -13,7 +13,7 @@ struct SettingsWaitTests {
   }
 
   @Test(
-    "while the daemon waits for a file, status and explain name it, a pause is kept, and a reload retries at once"
+    "while the daemon waits for a file, status and explain name it, a reload retries at once, and a pause persists"
   )
   func waiting() throws {
     let bench = try TestBench()

@@ -13,8 +13,8 @@ struct SourcePriorityTests {
     let bench: TestBench
     let receivers: [Receiver]
     private var drives: [NMEADrive]
-    /// The receivers that have a fix.
-    var receiversWithFix: Set<Int> = [0, 1]
+    /// The indices of the receivers that send; the others are silent.
+    var sendingReceivers: Set<Int> = [0, 1]
 
     init(pluggedIn: Set<Int> = [0, 1]) throws {
       bench = try TestBench()
@@ -37,7 +37,7 @@ struct SourcePriorityTests {
       for _ in 0..<(seconds * 2) {
         for index in receivers.indices {
           let sentences = drives[index].next()
-          if receiversWithFix.contains(index) { receivers[index].send(sentences) }
+          if sendingReceivers.contains(index) { receivers[index].send(sentences) }
         }
         try bench.watch(for: .milliseconds(500))
         if try condition() { return }
@@ -45,7 +45,7 @@ struct SourcePriorityTests {
       throw TestFailure("\(what) is not so after \(seconds) s\n\(bench.daemon?.transcript ?? "")\n\(sourceIndices)")
     }
 
-    /// The receiver of each accepted position, in the order of arrival.
+    /// The index of the receiver of each accepted position, in the order of arrival.
     var sourceIndices: [Int] {
       (bench.emulator?.accepted ?? []).compactMap(\.live).compactMap { position in
         Pair.longitudes.firstIndex { abs($0 - position.longitude) < 0.000_01 }
@@ -93,14 +93,14 @@ struct SourcePriorityTests {
     expectNil(daemon.process.exitCode)
   }
 
-  @Test("the second receiver is used at once if the first is missing; if neither has a fix, the journal says so")
+  @Test("if the first receiver is missing, the second is used at once; if that is silent too, the journal says so")
   func start() throws {
     let pair = try Pair(pluggedIn: [1])
     let daemon = try pair.bench.start()
     try pair.bench.wait("the second is open") { pair.receivers[1].isOpened }
     try pair.drive(until: "a position of the second", within: 5) { pair.count(of: 1) >= 1 }
     expect(daemon.logs("Source 1 of 2 unavailable: \(pair.receivers[0].device): there is no such device"))
-    pair.receiversWithFix = []
+    pair.sendingReceivers = []
     try pair.drive(until: "no source is good", within: 10) {
       daemon.logs("None of 2 sources has an acceptable position")
     }

@@ -24,7 +24,7 @@ struct SurroundingsTests {
     try expectEqual(bench.exitCode(), 0)
   }
 
-  @Test("a full pipe as standard error delays no position")
+  @Test("a full pipe as standard error does not block the daemon: all positions are sent")
   func fullPipe() throws {
     let bench = try TestBench()
     bench.settings["log.level"] = "\"debug\""

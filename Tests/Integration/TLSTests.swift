@@ -20,7 +20,7 @@ struct TLSTests {
   }
 
   @Test(
-    "an untrusted certificate is reported, and nothing is sent",
+    "an invalid or untrusted certificate is reported, and no update is sent",
     arguments: [
       (TLSFront.Certificate.expired, "untrusted", "expired"),
       (.notYetValid, "clock", "not yet valid"),
@@ -77,7 +77,7 @@ struct TLSTests {
     }
   }
 
-  @Test("a token provider with an untrusted certificate gets no request, and the error is reported")
+  @Test("a token provider with an untrusted certificate is reported with its address")
   func provider() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()

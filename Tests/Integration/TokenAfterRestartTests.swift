@@ -139,8 +139,8 @@ struct TokenAfterRestartTests {
 
   @Test("a token that cannot be cached causes a warning, and updates are sent all the same")
   func noDirectory() throws {
-    let full = runtime + "/token.new"
-    mkdir(full, 0o700)
+    let obstacle = runtime + "/token.new"
+    mkdir(obstacle, 0o700)
     expect(
       try run().journal.contains(
         "The token cannot be cached for the next start: \(file): cannot be written: File exists"))

@@ -21,7 +21,7 @@ struct TokenCommandTests {
   private func run(_ words: [String], _ bench: TestBench, user: uid_t? = nil) throws -> ChildProcess {
     let process = try ChildProcess(
       "fleet-locationctl", words + ["--config", try bench.writeSettings()], user: user)
-    let sources = process.sources + bench.servers
+    let sources = process.sources + bench.otherReadables
     try wait(for: "the end of \(words)", within: .seconds(20), reading: sources) { process.hasEnded }
     try process.finish()
     return process
@@ -143,7 +143,7 @@ struct TokenCommandTests {
     expect(process.errors.text.hasSuffix("\nfleet-locationctl: the token command says: no key for truck-17\n"))
   }
 
-  @Test("token exits with 78 for invalid settings or an unsupported scope, and with 64 for two scopes")
+  @Test("token exits with 78 for invalid settings, no credential or an unsupported scope, and with 64 for two scopes")
   func mistakes() throws {
     let bench = try bench()
     try expectEqual(run(["token", "--trip", "a", "--task", "b"], bench).exitCode, 64)
@@ -166,7 +166,9 @@ struct TokenCommandTests {
     try expectEqual(run(["token"], bench).exitCode, 78)
   }
 
-  @Test("a secret file of another user is reported with a command that runs as that user", .enabled(if: geteuid() == 0))
+  @Test(
+    "a secret file that this user may not read is reported with a command that runs as the service's user",
+    .enabled(if: geteuid() == 0))
   func otherUser() throws {
     let bench = try bench()
     chmod(bench.directory.path, 0o755)

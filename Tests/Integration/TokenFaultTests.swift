@@ -16,7 +16,7 @@ struct TokenFaultTests {
 
   static let cases = [
     Case(testDescription: "a web page", fault: #""body": "html""#, says: "web page"),
-    Case(testDescription: "nothing", fault: #""body": "empty""#, says: "empty body"),
+    Case(testDescription: "an empty body", fault: #""body": "empty""#, says: "empty body"),
     Case(testDescription: "no JSON", fault: #""body": "not-json""#, says: "not a JSON object"),
     Case(testDescription: "half a response", fault: #""body": "truncated""#, says: "response broke off"),
     Case(testDescription: "200 MB", fault: #""body": "huge""#, says: "longer than the 65536 bytes"),
@@ -25,7 +25,7 @@ struct TokenFaultTests {
       testDescription: "another vehicle's token", fault: #""token": "wrong-vehicle""#, says: "another-truck-17",
       isExternal: true),
     Case(testDescription: "a token without the claim", fault: #""token": "no-claim""#, says: "authorization"),
-    Case(testDescription: "no token at all", fault: #""token": "garbage""#, says: "JWT"),
+    Case(testDescription: "a token that is not a JWT", fault: #""token": "garbage""#, says: "JWT"),
     Case(testDescription: "401", fault: #""status": 401"#, says: "401"),
     Case(testDescription: "404", fault: #""status": 404"#, says: "404"),
     Case(testDescription: "503", fault: #""status": 503"#, says: "503"),
@@ -34,7 +34,7 @@ struct TokenFaultTests {
   ]
 
   @Test(
-    "an invalid response of the token provider is reported, and positions are delivered once it is valid again",
+    "a failed or invalid response of the token provider is reported, and positions are delivered after a valid one",
     arguments: cases)
   func answer(_ example: Case) throws {
     let bench = try TestBench()
@@ -67,7 +67,7 @@ struct TokenFaultTests {
     }
     let tokens = try Loopback.request(
       "GET", "/token/delivery_driver/truck-17", port: try #require(bench.emulator).port)
-    bench.servers.append(try CannedServer(answer: tokens, port: port))
+    bench.otherReadables.append(try CannedServer(answer: tokens, port: port))
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 }

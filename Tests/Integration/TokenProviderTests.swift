@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Tokens from commands and files.
+/// Tokens from commands, files and URLs, and a machine whose clock is wrong.
 struct TokenProviderTests {
   /// A test bench whose token does not come from a URL.
   private func bench(_ provider: String, _ keys: [String: String]) throws -> TestBench {
@@ -16,13 +16,14 @@ struct TokenProviderTests {
     return bench
   }
 
-  private func answer(_ bench: TestBench) throws -> String {
+  /// - Returns: what the emulator's token provider responds.
+  private func tokenResponse(_ bench: TestBench) throws -> String {
     try Loopback.request("GET", "/token/delivery_driver/truck-17", port: try #require(bench.emulator).port)
   }
 
   /// - Returns: the token itself.
   private func token(_ bench: TestBench) throws -> String {
-    let json = try JSONSerialization.jsonObject(with: Data(try answer(bench).utf8)) as? [String: Any]
+    let json = try JSONSerialization.jsonObject(with: Data(try tokenResponse(bench).utf8)) as? [String: Any]
     return try #require(json?["token"] as? String)
   }
 
@@ -30,7 +31,7 @@ struct TokenProviderTests {
     "a token command gets the vehicle ID in its arguments and environment, and its standard error is logged")
   func command() throws {
     let bench = try bench("command", ["response": "\"lmfs\""])
-    try bench.directory.write(try answer(bench), to: "answer")
+    try bench.directory.write(try tokenResponse(bench), to: "answer")
     let script =
       "#!/bin/sh\necho \"for $1 $VEHICLE_ID $PROVIDER_ID $TOKEN_SCOPE\" >&2\ncat \(bench.directory("answer"))\n"
     let program = try bench.directory.write(script, to: "get-token", mode: 0o700)
@@ -63,7 +64,7 @@ struct TokenProviderTests {
     ])
   func failing(_ fault: Fault) throws {
     let bench = try bench("command", ["response": "\"lmfs\"", "deadline": "\"1s\""])
-    try bench.directory.write(try answer(bench), to: "answer")
+    try bench.directory.write(try tokenResponse(bench), to: "answer")
     let program = try bench.directory.write(
       "#!/bin/sh\n\(fault.script)\n", to: "get-token", mode: fault.script.isEmpty ? 0o600 : 0o700)
     bench.settings["token.command"] = "[\"\(program)\"]"
@@ -84,7 +85,7 @@ struct TokenProviderTests {
     try bench.wait("an update", within: .seconds(40)) { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a missing token command is reported as a mistake in the settings, with its line")
+  @Test("a token command that does not exist is reported by --check as a mistake in the settings, with its path")
   func missing() throws {
     let bench = try bench("command", ["command": "[\"/nonexistent/get-token\"]"])
     bench.settings.source("serial", ["device": "\"/dev/null\""])
@@ -127,7 +128,9 @@ struct TokenProviderTests {
     let daemon = try bench.start(reading: receiver)
     var drive = NMEADrive()
     receiver.send(drive.next())
-    try bench.wait("it is missed") { daemon.shows("No token") && daemon.shows("\(path): there is no such file") }
+    try bench.wait("the missing file is reported") {
+      daemon.shows("No token") && daemon.shows("\(path): there is no such file")
+    }
     let token = try token(bench)
     try bench.directory.write(String(token.prefix(200)), to: "token")
     try bench.wait("half of it is refused") { daemon.shows("contains no complete token") }
@@ -135,7 +138,7 @@ struct TokenProviderTests {
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
   }
 
-  @Test("a token file that is replaced, or whose link is replaced, is read at once, even as JSON")
+  @Test("a token file is read again at once when it or its symbolic link is replaced, even if the new one is JSON")
   func renewed() throws {
     let bench = try bench("file", ["response": "\"lmfs\""])
     let path = bench.directory("link")
@@ -155,7 +158,7 @@ struct TokenProviderTests {
     rename(bench.directory("new"), bench.directory("first"))
     try bench.wait("the renamed one is taken") { obtained() == 2 }
     try bench.watch(for: .milliseconds(1100))
-    try bench.directory.write(try answer(bench), to: "second")
+    try bench.directory.write(try tokenResponse(bench), to: "second")
     symlink(bench.directory("second"), bench.directory("other"))
     rename(bench.directory("other"), path)
     try bench.wait("the one behind the new link is taken") { obtained() == 3 }
@@ -180,7 +183,7 @@ struct TokenProviderTests {
   @Test("response = rides-stub reads the tokens of Google's rides sample, and a POST has the configured body")
   func rides() throws {
     let bench = try TestBench()
-    let json = try JSONSerialization.jsonObject(with: Data(try answer(bench).utf8)) as? [String: Any]
+    let json = try JSONSerialization.jsonObject(with: Data(try tokenResponse(bench).utf8)) as? [String: Any]
     let renamed = [
       "jwt": json?["token"], "creationTimestamp": json?["creation_timestamp_ms"],
       "expirationTimestamp": json?["expiration_timestamp_ms"],
@@ -188,7 +191,7 @@ struct TokenProviderTests {
     let text = String(
       decoding: try JSONSerialization.data(withJSONObject: renamed.compactMapValues { $0 }), as: UTF8.self)
     let provider = try CannedServer(answer: text)
-    bench.servers.append(provider)
+    bench.otherReadables.append(provider)
     for key in ["expiration_key", "expiration_format"] { bench.settings["token.\(key)"] = nil }
     bench.settings["token.url"] = "\"http://127.0.0.1:\(provider.port)/t/{scope}/{id}\""
     bench.settings["token.response"] = "\"rides-stub\""
@@ -204,7 +207,7 @@ struct TokenProviderTests {
   }
 
   @Test(
-    "a machine's clock that is hours or years behind is reported, and updates are sent all the same",
+    "a machine's clock is reported if it is hours or years behind, not if it is right; updates are sent in any case",
     arguments: [("378691200", "behind"), ("7200", "behind"), ("0", "")])
   func clock(offset: String, words: String) throws {
     let bench = try TestBench(emulator: ["--clock-offset", offset])

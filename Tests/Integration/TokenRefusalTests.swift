@@ -3,7 +3,7 @@ import Expectations
 import Glibc
 import Testing
 
-/// Tokens that Fleet Engine rejects: the message in the journal.
+/// Tokens that Fleet Engine rejects, and the messages about them in the journal; also `token.proxy`.
 struct TokenRefusalTests {
   struct Flaw: CustomTestStringConvertible {
     let testDescription: String
@@ -45,7 +45,7 @@ struct TokenRefusalTests {
     expect(emulator.updates.count <= (flaw.category == "denied" ? 4 : 3))
   }
 
-  @Test("after Fleet Engine's signing key has changed, at most one update is rejected, and one token is fetched")
+  @Test("after a change of Fleet Engine's signing key, one token is fetched, and the daemon is offline at most once")
   func rotatedKey() throws {
     let bench = try TestBench()
     let port = try #require(bench.emulator).port
@@ -76,7 +76,7 @@ struct TokenRefusalTests {
     let answer = try Loopback.request(
       "GET", "/token/delivery_driver/truck-17", port: try #require(bench.emulator).port)
     let proxy = try CannedServer(answer: answer)
-    bench.servers.append(proxy)
+    bench.otherReadables.append(proxy)
     let unusedPort = try Loopback.freePort()
     bench.settings["token.url"] = "\"http://127.0.0.1:\(unusedPort)/token/{vehicle_id}\""
     bench.settings["token.proxy"] = "\"http://127.0.0.1:\(proxy.port)\""

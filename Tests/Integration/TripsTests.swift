@@ -24,7 +24,8 @@ struct TripsTests {
     try expectEqual(process.finish(), 0)
   }
 
-  @Test("a pause sends only OFFLINE, even if the daemon is killed before OFFLINE is accepted; resume sends ONLINE")
+  @Test(
+    "a pause sends only OFFLINE, even if the daemon is killed before that is accepted; resume sends state and position")
   func pause() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
@@ -35,7 +36,7 @@ struct TripsTests {
     bench.settings["reporting.interval"] = "\"1s\""
     var daemon = try bench.start(environment: environment)
     try bench.wait("an update") { daemon.shows("Online") }
-    expect(emulator.accepted.allSatisfy { $0.mask.hasPrefix("updateMask=vehicleState%2ClastLocation") })
+    expect(emulator.accepted.allSatisfy { $0.query.hasPrefix("updateMask=vehicleState%2ClastLocation") })
     try emulator.fault(#"{"target": "update", "status": 503, "times": 1000}"#)
     try run(bench, "pause")
     try bench.wait("a refusal") { daemon.logs("OFFLINE was not accepted") }
@@ -48,11 +49,11 @@ struct TripsTests {
     try bench.wait("OFFLINE for good", within: .seconds(60)) { daemon.logs("Fleet Engine has accepted OFFLINE") }
     expect(
       try String(contentsOfFile: state + "/paused", encoding: .utf8).hasSuffix("\noffline trips/my-project/truck-17\n"))
-    expect(emulator.updates.dropFirst(before).allSatisfy { $0.mask == "updateMask=vehicleState" && $0.live == nil })
+    expect(emulator.updates.dropFirst(before).allSatisfy { $0.query == "updateMask=vehicleState" && $0.live == nil })
     let offline = emulator.accepted.count
     try run(bench, "resume")
     try bench.wait("an update") { emulator.accepted.count > offline }
-    expectEqual(emulator.accepted.last?.mask.hasPrefix("updateMask=vehicleState%2ClastLocation"), true)
+    expectEqual(emulator.accepted.last?.query.hasPrefix("updateMask=vehicleState%2ClastLocation"), true)
   }
   @Test(
     "offline sends OFFLINE at once and with each position, even after SIGKILL; online sends ONLINE"
@@ -88,7 +89,7 @@ struct TripsTests {
     expect(!FileManager.default.fileExists(atPath: state + "/offline"))
   }
 
-  @Test("while the duty file is damaged, the vehicle is OFFLINE, and doctor fails")
+  @Test("while the duty file is damaged, the vehicle is OFFLINE, and doctor reports it until the command online")
   func unreadableDuty() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")

@@ -8,7 +8,7 @@ import Testing
 /// Several daemons on one machine that are configured for the same vehicle.
 struct VehicleLockTests {
   /// Starts a second daemon beside the bench's own, with the bench's current settings.
-  private func second(_ bench: TestBench) throws -> Daemon {
+  private func startSecond(_ bench: TestBench) throws -> Daemon {
     let path = try bench.directory.write(bench.settings.text, to: "van.toml")
     mkdir(bench.directory("run-van"), 0o700)
     let notify = bench.directory("notify-van")
@@ -20,7 +20,7 @@ struct VehicleLockTests {
           "NOTIFY_SOCKET": notify, "RUNTIME_DIRECTORY": bench.directory("run-van"),
           "FLEET_VEHICLE_LOCKS": bench.directory("locks"),
         ]), notifications: notifications)
-    bench.servers += daemon.sources
+    bench.otherReadables += daemon.sources
     return daemon
   }
 
@@ -43,7 +43,7 @@ struct VehicleLockTests {
   }
 
   @Test(
-    "the second daemon sends nothing and names the first; when the first is killed, the second takes over within seconds"
+    "the second daemon sends nothing and names the first; if the first is killed, the second takes over within seconds"
   )
   func second() throws {
     let bench = try bench()
@@ -52,7 +52,7 @@ struct VehicleLockTests {
     let fetches = try #require(bench.emulator?.stats()["tokens"] as? Int)
     // The settings name the same vehicle and another receiver, which the second daemon must not open.
     let receiver = try bench.receiver()
-    let van = try second(bench)
+    let van = try startSecond(bench)
     let holder = "by process \(first.process.processID) on this machine"
     try bench.wait("the second says why it waits") { van.shows("Vehicle in use \(holder)") }
     expect(
@@ -87,7 +87,7 @@ struct VehicleLockTests {
     let bench = try bench()
     let first = try #require(bench.daemon)
     try bench.wait("the first is online") { first.shows("Online") }
-    let van = try second(bench)
+    let van = try startSecond(bench)
     try bench.wait("the second waits") { van.shows("Vehicle in use") }
     func reload(_ vehicle: String) throws {
       bench.settings["vehicle.vehicle_id"] = "\"\(vehicle)\""

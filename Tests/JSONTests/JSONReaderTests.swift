@@ -9,7 +9,7 @@ struct JSONReaderTests {
   private func scan(_ text: String) -> Bool? { JSONReader.object([UInt8](text.utf8), hasMember: "error") }
 
   @Test(
-    "an object without the member is recognized",
+    "an object without the member is recognized, even if the member's name occurs elsewhere in it",
     arguments: [
       "{}", " {\r\n\t} ", #"{"name":"providers/p/deliveryVehicles/v"}"#,
       #"{"a":{"error":1},"b":["error",{"error":2}]}"#,
@@ -68,7 +68,7 @@ struct JSONReaderTests {
     expectNil(scan(String(repeating: #"{"error":"#, count: 1_000_000)))
   }
 
-  /// Returns a random document with at most `depth` more levels.
+  /// Returns a random document, nested at most `depth` levels deep.
   private func document(_ depth: Int, _ random: inout SplitMix64) -> String {
     let space = ["", "", "", " ", "\n\t"].randomElement(using: &random) ?? ""
     switch Int.random(in: 0..<(depth > 0 ? 9 : 6), using: &random) {

@@ -57,7 +57,7 @@ struct JSONValueCodableTests {
     #expect(throws: DecodingError.self) { try value.decode(Small.self) }
   }
 
-  @Test("too few elements are an error, and so is a number that JSON cannot represent")
+  @Test("decoding more elements than an array has is an error, and so is encoding a number that JSON cannot represent")
   func others() throws {
     struct Pair: Decodable {
       let first: Int

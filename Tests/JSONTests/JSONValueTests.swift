@@ -6,7 +6,7 @@ import Testing
 struct JSONValueTests {
   private func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: [UInt8](text.utf8)) }
 
-  @Test("values keep their type")
+  @Test("values keep their type, and a path to null finds nothing")
   func kinds() throws {
     let value = try parse(#"{"a":null,"b":true,"c":42,"d":1.5,"e":"x","f":[1,"2"],"g":{"h":9007199254740993}}"#)
     expectNil(value.value(at: "a"))
@@ -43,7 +43,7 @@ struct JSONValueTests {
     }
   }
 
-  @Test("integers are read from numbers and strings, and from nothing else")
+  @Test("an integer is read from a number, without its fraction, or from a string of digits, and from nothing else")
   func integers() throws {
     let value = try parse(#"[1.0,"17",1e3,1e300,"1e3","x",true,-0.5]"#)
     expectEqual(value.array?.map(\.integer), [1, 17, 1000, nil, nil, nil, nil, 0])

@@ -45,12 +45,13 @@ struct JSONWriterTests {
   }
 
   @Test(
-    "numbers that JSON cannot represent are written as 0", arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e19])
+    "NaN, infinities and numbers that are too large are written as 0",
+    arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e19])
   func notRepresentable(value: Double) {
     expectEqual(written { $0.number(value, decimals: 1) }, "0")
   }
 
-  @Test("the smallest and largest 64-bit integers are written exactly", arguments: [Int.min, -1, 0, 9, 10, .max])
+  @Test("integers of up to 64 bits are written exactly", arguments: [Int.min, -1, 0, 9, 10, .max])
   func integers(value: Int) {
     expectEqual(written { $0.number(value) }, "\(value)")
   }

@@ -49,7 +49,7 @@ struct ControlProtocolTests {
     expectEqual(call("SetOnline", #","oneway":true"#), .nothing)
   }
 
-  @Test("the line protocol of earlier releases still works")
+  @Test("requests in the line protocol of earlier releases are understood; any other line gets an error")
   func lines() {
     for (command, request) in [
       ("status", Daemon.Request.status), ("metrics", .metrics), ("reload", .reload), ("pause", .driverCommand(.pause)),
@@ -155,6 +155,6 @@ struct ControlProtocolTests {
     expect(Set(Self.file.names("error")) == names && Self.file.names("error").count == names.count)
   }
 
-  @Test("the interface file has a comment for each method, field and error")
+  @Test("the interface file has a comment for each method, type, field and error")
   func comments() { expectEqual(Self.file.uncommented, []) }
 }

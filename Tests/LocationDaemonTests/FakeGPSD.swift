@@ -13,7 +13,7 @@ final class FakeGPSD {
   private(set) var commands = ""
   private(set) var accepted = 0
   let port: Int
-  /// Sent to each client after its first command.
+  /// Sent to a client after each of its commands.
   var greeting: [String] = []
 
   /// - Parameter port: 0: the kernel selects a free port.

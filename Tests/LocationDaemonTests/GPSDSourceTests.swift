@@ -93,7 +93,7 @@ struct GPSDSourceTests {
     source.stop()
   }
 
-  @Test("a source that is stopped at any moment reports nothing more", arguments: 0..<4)
+  @Test("a source that is stopped at any moment reports no more fixes", arguments: 0..<4)
   func stopped(turns: Int) throws {
     let loop = try EventLoop()
     let server = try FakeGPSD(loop)

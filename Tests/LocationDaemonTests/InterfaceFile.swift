@@ -17,11 +17,11 @@ struct InterfaceFile {
     }
   }
 
-  /// The names of the fields in the declaration `word name`, a set for each pair of parentheses.
-  func fields(_ word: String, _ name: String) -> [Set<String>]? {
+  /// The names of the fields in the declaration `keyword name`, a set for each pair of parentheses.
+  func fields(_ keyword: String, _ name: String) -> [Set<String>]? {
     let code = text.split(separator: "\n").filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("#") }
       .joined(separator: "\n")
-    guard let start = code.firstRange(of: "\n\(word) \(name) (") ?? code.firstRange(of: "\n\(word) \(name)(")
+    guard let start = code.firstRange(of: "\n\(keyword) \(name) (") ?? code.firstRange(of: "\n\(keyword) \(name)(")
     else { return nil }
     let rest = code[start.lowerBound...].dropFirst()
     let end = ["\nmethod ", "\nerror ", "\ntype "].compactMap { rest.firstRange(of: $0)?.lowerBound }.min()
@@ -34,9 +34,10 @@ struct InterfaceFile {
     }
   }
 
-  func names(_ word: String) -> [String] {
-    text.split(separator: "\n").filter { $0.hasPrefix("\(word) ") }.map {
-      String($0.dropFirst(word.count + 1).prefix { $0 != " " && $0 != "(" })
+  /// The names that are declared with this keyword, in the order of the file.
+  func names(_ keyword: String) -> [String] {
+    text.split(separator: "\n").filter { $0.hasPrefix("\(keyword) ") }.map {
+      String($0.dropFirst(keyword.count + 1).prefix { $0 != " " && $0 != "(" })
     }
   }
 

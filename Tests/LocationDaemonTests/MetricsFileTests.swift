@@ -6,10 +6,10 @@ import Testing
 
 struct MetricsFileTests {
   @Test("a metrics file that cannot be written is reported once")
-  func trouble() {
+  func unwritable() {
     var file = MetricsFile()
-    let said = file.write("", to: "/proc/fleet/metrics.prom")
-    expectEqual(said?.hasPrefix("metrics.textfile: /proc/fleet/metrics.prom cannot be written ("), true)
+    let problem = file.write("", to: "/proc/fleet/metrics.prom")
+    expectEqual(problem?.hasPrefix("metrics.textfile: /proc/fleet/metrics.prom cannot be written ("), true)
     expectNil(file.write("", to: "/proc/fleet/metrics.prom"))
   }
 }

@@ -11,7 +11,8 @@ import Timekeeping
 
 @testable import LocationDaemon
 
-/// A modem source without a D-Bus system bus, or with an unresponsive one; Tests/Interop tests it with ModemManager.
+/// A modem source without a D-Bus system bus, or with one that closes the connection; Tests/Interop tests it with
+/// ModemManager.
 struct ModemManagerSourceTests {
   private func source(_ loop: EventLoop, _ path: String, _ log: SourceLog) throws -> SourceRig {
     let session = ModemSession(selection: ModemSelection(), silenceTimeout: .seconds(10), seed: 1)
@@ -44,7 +45,7 @@ struct ModemManagerSourceTests {
 
   @Test(
     "a closed bus connection is reported, and a stopped source reports nothing more", arguments: [false, true])
-  func hangsUp(isStopped: Bool) throws {
+  func closed(isStopped: Bool) throws {
     let loop = try EventLoop()
     let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
     defer { close(listener) }

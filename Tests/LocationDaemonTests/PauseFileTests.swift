@@ -56,7 +56,7 @@ struct PauseFileTests {
   }
 
   @Test("a dangling link in place of the pause file means a pause, and is replaced when a pause is stored")
-  func odd() throws {
+  func danglingLink() throws {
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere/at/all")
     expect(file.read() == (PauseRecord(since: nil), nil))
     expectNil(file.store(record))

@@ -42,7 +42,7 @@ struct ReplaySourceTests {
     let loop = try EventLoop()
     var fixes: [Fix] = []
     var isAtEnd = false
-    // About 250 ms pass between two portions.
+    // About 200 ms pass between two portions.
     let source = try source(loop, path, pace: 100) { report in
       switch report {
       case .fix(let fix): fixes.append(fix)

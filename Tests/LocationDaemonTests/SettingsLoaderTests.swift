@@ -114,7 +114,7 @@ struct SettingsLoaderTests {
   }
 
   @Test(
-    "stored settings that are missing, damaged or of another vehicle are not used, and the message has both reasons")
+    "stored settings that are damaged or of another vehicle are not used; the message has the mistake and this reason")
   func refused() throws {
     let broken = loader(Self.good + Self.mistake)
     let mistake =

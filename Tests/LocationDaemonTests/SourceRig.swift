@@ -29,7 +29,7 @@ final class SourceRig: LineOwner {
   private var timer: LoopTimer?
   private var pending: [Pending] = []
   private var isStepping = false
-  /// The number of calls of the daemon.
+  /// How often the daemon has been called.
   private(set) var calls = 0
 
   /// - Parameter line: creates the line; returns nil for a source without one.

@@ -157,7 +157,7 @@ final class StorePerformerTests {
     expect(left.count < Int(count) && left.count > Int(count) - 4500)
   }
 
-  @Test("changes that cannot be written stay in memory, and are on disk once the directory exists")
+  @Test("changes that cannot be written stay in memory, and are on disk once the directory can be created")
   func noDirectory() throws {
     try Data().write(to: URL(fileURLWithPath: directory))
     let performer = try performer()
@@ -318,7 +318,8 @@ final class StorePerformerTests {
     next.close()
   }
 
-  @Test("another vehicle gets its own positions, and the first one's stay in the file until it is configured again")
+  @Test(
+    "another vehicle gets its own positions; the first one's, except expired ones, return when it is configured again")
   func otherVehicle() throws {
     let performer = try performer(settings(.seconds(60)))
     performer.start()
@@ -339,7 +340,7 @@ final class StorePerformerTests {
     try expectEqual(stored(for: other), [7])
   }
 
-  @Test("all positions in memory are written to a new directory")
+  @Test("if the directory is changed, all positions in memory are written to the new one")
   func otherDirectory() throws {
     let performer = try performer(settings(.seconds(60)))
     performer.start()

@@ -18,7 +18,7 @@ struct TokenCacheTests {
 
   /// A run that needs a token.
   /// - Returns: whether it requests a new token, and why it does not use the cached one.
-  private func run(_ settings: VehicleAgent.Configuration, at second: Double) throws -> (asks: Bool, why: String?) {
+  private func run(_ settings: VehicleAgent.Configuration, at second: Double) throws -> (fetches: Bool, why: String?) {
     var configuration = settings
     configuration.tokenKey = StoredToken.Key(settings.context, settings.tokenProvider, directory: directory.path)
     try #require(configuration.tokenKey != nil)
@@ -27,9 +27,9 @@ struct TokenCacheTests {
     var effects: [VehicleAgent.Effect] = []
     if let text = try cache.read() { effects += fixture.handle(.tokenFound(text), at: second) }
     effects += try fixture.drive(to: second)
-    let asks = effects.contains { if case .fetchToken = $0 { true } else { false } }
+    let fetches = effects.contains { if case .fetchToken = $0 { true } else { false } }
     // This token would be valid for either service: only the key under which it is cached distinguishes them.
-    if asks { effects += fixture.handle(.tokenEnded(id: 1, fixture.token()), at: second + 0.5) }
+    if fetches { effects += fixture.handle(.tokenEnded(id: 1, fixture.token()), at: second + 0.5) }
     var why: String?
     for effect in effects {
       switch effect {
@@ -39,7 +39,7 @@ struct TokenCacheTests {
       default: break
       }
     }
-    return (asks, why)
+    return (fetches, why)
   }
 
   @Test(

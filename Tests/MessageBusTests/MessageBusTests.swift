@@ -50,7 +50,7 @@ final class MessageBusTests {
     }
   }
 
-  @Test("the absence of systemd is reported at once")
+  @Test("the absence of systemd is reported as such, whichever addresses are tried")
   func absent() {
     for addresses in [[], [MessageBus.Address.bus("unix:path=\(path)")], [.manager("unix:path=\(path)")]] {
       expectEqual(error(addresses)?.code, .absent)

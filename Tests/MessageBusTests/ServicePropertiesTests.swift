@@ -17,7 +17,7 @@ struct ServicePropertiesTests {
 
   /// Directives that do not affect permissions: how the service is started, supervised and accounted. `RemoveIPC` would
   /// remove IPC objects of the running service, and `RuntimeDirectoryPreserve` is replaced for a similar reason.
-  private static let left: Set<String> = [
+  private static let omitted: Set<String> = [
     "Type", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "WatchdogSec",
     "TimeoutStopSec", "RuntimeDirectoryPreserve", "RemoveIPC", "IPAccounting",
   ]
@@ -34,8 +34,8 @@ struct ServicePropertiesTests {
     let directives = try Self.directives()
     expect(directives.count > 40)
     let copied = directives.filter { ServiceProperties.copied.contains(Self.names[$0] ?? $0) }
-    expect(directives.subtracting(copied).subtracting(Self.left).isEmpty)
-    expect(Self.left.isSubset(of: directives))
+    expect(directives.subtracting(copied).subtracting(Self.omitted).isEmpty)
+    expect(Self.omitted.isSubset(of: directives))
   }
 
   @Test(

@@ -31,7 +31,7 @@ struct NMEACensusTests {
     expect(!census.hasPosition)
   }
 
-  @Test("an unterminated sentence uses bounded memory")
+  @Test("an endless sentence is not counted, but the sentence that follows it is")
   func endless() throws {
     let census = try Self.census("$" + String(repeating: "x", count: 100_000) + "$GPGSV,1,1,00*79")
     expectEqual(census.counts, ["GPGSV": 1])

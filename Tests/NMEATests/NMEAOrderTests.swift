@@ -37,7 +37,7 @@ struct NMEAOrderTests {
 
   private func expectedHDOPs(_ seconds: Range<Int>) -> [Double?] { seconds.map { Double($0) + 0.5 } }
 
-  @Test("in a recording a GSA before RMC belongs to the epoch of that RMC, once two epochs have shown the order")
+  @Test("in a recording, a GSA before RMC belongs to the epoch of that RMC, once two epochs have shown the order")
   func learnt() {
     let text = NMEAOrderTests.sirf(0..<20).joined()
     expectEqual(hdops(fixes(text)).dropFirst(4), expectedHDOPs(4..<20)[...])

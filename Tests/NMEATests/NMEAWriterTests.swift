@@ -41,7 +41,7 @@ struct NMEAWriterTests {
       ])
   }
 
-  @Test("rounding up carries over, and extreme positions are decoded unchanged")
+  @Test("rounding up carries over, and extreme positions are decoded to within 5 cm")
   func edges() throws {
     for (latitude, longitude) in [(-89.999999999, 179.9999999999), (0, -0.0), (90, -180), (9.99999999999, 59.99999999)]
     {

@@ -112,7 +112,7 @@ struct MetricTableTests {
     expect(StatusReport.Line(reading, at: .boot + .seconds(3606)).senderWarnings.isEmpty)
   }
 
-  @Test("the status line contains the first mistake, and the number of others")
+  @Test("the status line names a deleted settings file, or the first mistake in the settings and the number of others")
   func settingsSuffix() {
     expectEqual(SettingsStatus(hash: "0").statusSuffix, "")
     expectEqual(

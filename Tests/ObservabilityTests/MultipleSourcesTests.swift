@@ -24,10 +24,10 @@ struct MultipleSourcesTests {
   @Test("a source whose clock is behind is named, with the reason why its fixes are suppressed", arguments: [3, 8])
   mutating func held(lag: Int) throws {
     receivers = try TwoReceivers(clocks: [0, Double(-lag)])
-    receivers.giving = [0, 1]
+    receivers.reporting = [0, 1]
     try receivers.play(21)
     let chosen = receivers.report(0, .lost("/dev/gps0: the device is gone")).last
-    receivers.giving = [1]
+    receivers.reporting = [1]
     let words = "its clock is behind: its positions are \(lag) s older than the last one reported"
     expectEqual(chosen?.sentence, "Using source 2 of 2, /dev/gps1 (1: /dev/gps0: the device is gone); \(words)")
     expect(
@@ -50,18 +50,18 @@ struct MultipleSourcesTests {
   @Test("a failover and a failback are in the journal")
   mutating func story() throws {
     var story = receivers.report(0, .reading("/dev/gps0 at 9600 baud"))
-    receivers.giving = [0]
+    receivers.reporting = [0]
     story += try receivers.play(1).prefix(2)
     story += receivers.report(1, .reading("/dev/gps1 at 9600 baud"))
-    receivers.giving = [0, 1]
+    receivers.reporting = [0, 1]
     try receivers.play(69)
     story += receivers.report(0, .lost("/dev/gps0: the device is gone"))
-    receivers.giving = [1]
+    receivers.reporting = [1]
     try receivers.play(3)
     story += receivers.report(0, .reading("/dev/gps0 at 9600 baud"))
-    receivers.giving = [0, 1]
+    receivers.reporting = [0, 1]
     story += try receivers.play(13).filter { $0.kind == .sourceChosen }
-    receivers.giving = []
+    receivers.reporting = []
     story += try receivers.play(12).filter { $0.kind == .noSourceGood }
     expectEqual(
       MultipleSourcesTests.words(story),
@@ -84,7 +84,7 @@ struct MultipleSourcesTests {
     expect(line.hasPrefix("No source: 1: no data from /dev/gps0 yet; 2: no data from /dev/gps1 yet; "))
     receivers.report(0, .lost("/dev/gps0: gone"))
     receivers.report(1, .reading("/dev/gps1 at 9600 baud"))
-    receivers.giving = [1]
+    receivers.reporting = [1]
     try receivers.play(1)
     expect(line.contains("; source 2 of 2 (1: /dev/gps0: gone); "))
     expectEqual(report.source, "/dev/gps1 at 9600 baud")

@@ -142,7 +142,7 @@ struct StatusReportTests {
     expect(long.seconds <= 600)
   }
 
-  @Test("the response contains no coordinates")
+  @Test("the report contains no coordinates, although it has the track")
   func noCoordinates() throws {
     var fixture = try AgentFixture()
     try drive(&fixture, 0...100)

@@ -18,7 +18,7 @@ struct BackfillTests {
     var token: AccessToken
     /// The server's response to past positions of these seconds; nil: accepted.
     var answer: ([Int64]) -> UpdateFailure.Category? = { _ in nil }
-    /// Ten seconds pass for each request.
+    /// The current time: each request takes ten seconds.
     var now = BootInstant.boot
     /// The last accepted live position. Live positions have times from 200,000 s on.
     var live: VehicleLocation?
@@ -26,8 +26,9 @@ struct BackfillTests {
     var hasControl = true
     var delivered: [Int64] = []
     var refused: [Int64] = []
-    /// Requests that were rejected for their contents.
+    /// The number of requests that were rejected for their contents.
     var refusals = 0
+    /// The number of past positions in each request.
     var sizes: [Int] = []
 
     init(_ count: Int64, limit: Int = 100) throws {
@@ -227,7 +228,7 @@ struct BackfillTests {
     expectEqual(bench.delivered, Array(0..<300))
   }
 
-  @Test("a single temporary 403 suspends past positions for two minutes")
+  @Test("a single temporary 403 suspends past positions for 130 s at most")
   func deniedOnce() throws {
     var bench = try Bench(300)
     _ = bench.request(.permissionDenied)

@@ -202,7 +202,7 @@ struct BacklogTests {
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50, 63, 70, 90])
   }
 
-  @Test("of two positions with the same time, the first is kept")
+  @Test("a position with the time of a queued one is not added")
   func once() throws {
     var backlog = try backlog([10, 20])
     expect(backlog.append(try location(10), limit: 9).isEmpty)

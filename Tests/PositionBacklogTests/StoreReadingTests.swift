@@ -18,13 +18,13 @@ struct StoreReadingTests {
     expect(reading.dueAt == start + StoreReading.holdOff && reading.isPending)
     reading.requestEnded()
     expect(reading.dueAt == .boot && reading.isPending)
-    reading.ask()
+    reading.begin()
     expect(reading.dueAt == nil && reading.isPending)
     reading.requestEnded()
     expect(reading.dueAt == nil && reading.isPending)
   }
 
-  @Test("the end of reading returns the time when the wait began, requested or not; a second end returns nil")
+  @Test("the end of reading returns when it became pending, even if it was never begun; a second end returns nil")
   func answer() {
     var reading = StoreReading()
     expectNil(reading.ended())
@@ -32,7 +32,7 @@ struct StoreReadingTests {
     expectEqual(reading.ended(), start)
     expect(reading.ended() == nil && !reading.isPending)
     reading.found(at: start)
-    reading.ask()
+    reading.begin()
     expectEqual(reading.ended(), start)
   }
 
@@ -42,7 +42,7 @@ struct StoreReadingTests {
     reading.found(at: start)
     reading.failed()
     expect(reading.dueAt != nil)
-    reading.ask()
+    reading.begin()
     reading.failed()
     expect(!reading.isPending)
   }

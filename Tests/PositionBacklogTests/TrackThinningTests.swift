@@ -142,7 +142,7 @@ struct TrackThinningTests {
     expect(backlog.thinnedWithin <= TrackThinning.maximumError)
   }
 
-  @Test("the error grows only as far as necessary: a longer backlog of the same drive is more accurate")
+  @Test("the error grows only as far as necessary: a larger backlog of the same drive is more accurate")
   func growth() throws {
     var errors = [Double]()
     for limit in [1000, 500, 250] {
@@ -156,7 +156,7 @@ struct TrackThinningTests {
   }
 
   @Test(
-    "the first and last position of every stop are preserved, and positions between them are removed first",
+    "the first and last position of every stop are preserved, and most of those between them are removed",
     arguments: [5, 6, 7])
   func stops(seed: UInt64) throws {
     var drive = try SeededDrive(seed: seed)
@@ -255,7 +255,7 @@ struct TrackThinningTests {
     expect(reasons[.full] ?? 0 > 150)
   }
 
-  @Test("the work for one position does not grow with the backlog's length")
+  @Test("the work for one position grows much less than the backlog: less than fivefold for sixteen times the size")
   func cost() throws {
     func processorTime() -> Duration {
       var time = timespec()
@@ -274,11 +274,11 @@ struct TrackThinningTests {
         }
       }
       times.append((processorTime() - before) / locations.count)
-      // A fifth is removed at once, so that there are five thinnings for each length.
+      // A fifth is removed at once, so that there are five thinnings for each size.
       expectEqual(thinnings, 5)
     }
     print("per position: \(times[0]) at 1,000, \(times[1]) at 16,000")
-    // Sixteen times the length: a quadratic algorithm would cost sixteen times as much, n log n some 1.4 times.
+    // Sixteen times the size: a quadratic algorithm would cost sixteen times as much, n log n some 1.4 times.
     expect(times[1] < times[0] * 5)
   }
 }

@@ -51,7 +51,7 @@ struct FixFilterMotionTests {
     expect(try bench.drive(0..<600, by: 0, speed: speed).allSatisfy { $0 == nil })
   }
 
-  @Test("a coarse receiver that moves in steps of 18 m is not frozen", arguments: [2.0, 5, 14])
+  @Test("a receiver whose position moves in steps of 18.5 m is not rejected as frozen", arguments: [2.0, 5, 14])
   func coarse(speed: Double) throws {
     var bench = Bench()
     var distance = 0.0
@@ -120,7 +120,7 @@ struct FixFilterMotionTests {
     expect(try bench.drive(0..<60, by: 20, speed: 300).allSatisfy { $0 == .impossibleSpeed })
   }
 
-  @Test("after a tunnel fixes are rejected until two are consistent, for eight seconds at most")
+  @Test("after a tunnel, fixes are rejected until two are consistent, for eight seconds at most")
   func tunnel() throws {
     var bench = Bench()
     expect(try bench.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
@@ -136,7 +136,7 @@ struct FixFilterMotionTests {
     expectEqual(wild, Array(repeating: .unsettled, count: 8) + [nil])
   }
 
-  @Test("after a tunnel fixes that converge from afar with a good reported accuracy are rejected until they settle")
+  @Test("after a tunnel, fixes with a good reported accuracy that converge from afar are rejected until they settle")
   func converging() throws {
     var bench = Bench()
     expect(try bench.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })

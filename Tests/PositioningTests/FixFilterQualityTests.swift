@@ -185,7 +185,7 @@ struct FixFilterQualityTests {
     try silent.warmUp { $0.satellites = 0 }
   }
 
-  @Test("after dead reckoning fixes must settle as after any gap")
+  @Test("after dead reckoning, fixes must settle as after any gap")
   func settlesAfterDeadReckoning() throws {
     var bench = Bench()
     try bench.warmUp()
@@ -195,7 +195,7 @@ struct FixFilterQualityTests {
   }
 
   @Test(
-    "a first fix after a gap is accepted at once if it matches the dead-reckoned position",
+    "the first fix after a gap is accepted at once only if it matches the dead-reckoned position",
     arguments: [6, 10, 60, 3600])
   func bridges(gap: Int) throws {
     var bench = Bench()
@@ -243,7 +243,7 @@ struct FixFilterQualityTests {
     expectNil(try bench.rejection())
   }
 
-  @Test("86 m in a second at a reported 10 m/s is a jump, even where three satellites allow large errors")
+  @Test("86 m in a second at a reported 10 m/s is a jump, even if an HDOP of 5.8 allows large errors")
   func wild() throws {
     var bench = Bench()
     bench.speed = 10

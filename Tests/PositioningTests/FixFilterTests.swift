@@ -65,7 +65,7 @@ struct FixFilterTests {
   }
 
   @Test(
-    "a receiver clock that jumps is corrected at the fifth fix, and when it jumps back no fix is rejected",
+    "a receiver clock that jumps is corrected at the fifth fix, and when it is right again no fix is rejected",
     arguments: [18.0, 3600, -86_400], [0.0, 18, 36])
   func leaps(error: Double, more: Double) throws {
     var filter = filter()
@@ -84,7 +84,8 @@ struct FixFilterTests {
     expectEqual(accepted, (1...60).filter { !missing.contains($0) })
   }
 
-  @Test("a receiver clock that jumps before the first response, which took 12 s, is corrected by exactly the jump")
+  @Test(
+    "a receiver clock that jumps before a server's first response, which took 12 s, is corrected by exactly the jump")
   func leapsBeforeResponse() throws {
     var filter = filter()
     var accepted: [Int] = []
@@ -169,14 +170,14 @@ struct FixFilterTests {
     }
   }
 
-  @Test("after a gap, a fix far away is accepted")
+  @Test("after a gap of 10 min, a fix 15 km away is accepted")
   func gap() throws {
     var filter = filter()
     expectNil(rejection(filter.evaluate(try fix(0), at: moment(0))))
     expectNil(rejection(filter.evaluate(try fix(600, north: 15_000), at: moment(600))))
   }
 
-  @Test("an arbitrary wall clock does not change any result", arguments: [Int64(0), 4_000_000_000, -5_000_000_000])
+  @Test("a dated fix is accepted whatever the wall clock shows", arguments: [Int64(0), 4_000_000_000, -5_000_000_000])
   func wallClock(seconds: Int64) throws {
     var filter = filter()
     for second in 1..<20 {
@@ -218,7 +219,7 @@ struct FixFilterTests {
     }
   }
 
-  @Test("the timestamps of a recording stay unchanged, at any pace")
+  @Test("the timestamps of a recording stay unchanged, even if all its fixes arrive at once")
   func usesRecordedTimes() throws {
     var filter = filter { $0.usesRecordedTimes = true }
     let old = Timestamp(seconds: 1_000_000_000)

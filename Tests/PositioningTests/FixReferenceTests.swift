@@ -5,7 +5,7 @@ import Timekeeping
 
 @testable import Positioning
 
-/// Positions are metres from a point along a heading, times are seconds. Each limit is tested from both sides.
+/// Positions are metres north and east of an origin, times are seconds. Each limit is tested from both sides.
 struct FixReferenceTests {
   private static let start = Timestamp(seconds: 1_796_083_200)
 
@@ -28,7 +28,7 @@ struct FixReferenceTests {
 
   // MARK: - Reach
 
-  @Test("a position is reachable within the speed limit and 2.15 deviations of both errors")
+  @Test("a position is reachable within the speed limit, plus 2.15 standard deviations of both errors")
   func reach() throws {
     let before = try reference(0, at: 0, accuracy: 3)
     // √(3² + 4²) · 2.15 m + 50 m
@@ -56,12 +56,12 @@ struct FixReferenceTests {
     expect(try !reference(59.7, at: 1, speed: 10, accuracy: 15).isConsistent(with: vague))
   }
 
-  @Test("at 3 m/s or more, a heading predicts the position within 30 m and 5 m/s², for up to 5 s")
+  @Test("at 3 m/s or more, a heading predicts the position within 30 m, plus an acceleration of 5 m/s², for up to 5 s")
   func followsHeading() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try reference(42.4, at: 1, speed: 10).isConsistent(with: before))
     expect(try !reference(42.6, at: 1, speed: 10).isConsistent(with: before))
-    // A fix due south is further from the predicted position.
+    // The predicted position is 10 m to the north, so less is allowed to the south.
     expect(try reference(-22.4, at: 1, speed: 10).isConsistent(with: before))
     expect(try !reference(-22.6, at: 1, speed: 10).isConsistent(with: before))
     expect(try reference(-42.4, at: 5, speed: 10).isConsistent(with: before))
@@ -93,7 +93,8 @@ struct FixReferenceTests {
 
   // MARK: - Continuation
 
-  @Test("a fix continues another if it is within 10 m and 5 m/s² of the position predicted from both velocities")
+  @Test(
+    "a fix continues another if it is within 10 m, plus an acceleration of 5 m/s², of where both velocities predict it")
   func continues() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try reference(22.4, at: 1, speed: 10, heading: 0).continues(before))
@@ -122,7 +123,7 @@ struct FixReferenceTests {
   }
 
   @Test(
-    "a fix without a speed continues if it is within 10 m and 5 m/s² of the prediction from the last three positions")
+    "a fix without a speed continues another if it is within 10 m, plus 5 m/s², of where three positions predict it")
   func continuesPlaces() throws {
     var second = try reference(10, at: 1)
     second.inherit(from: try reference(0, at: 0))
@@ -190,7 +191,7 @@ struct FixReferenceTests {
     expect(!other.outweighs(late))
   }
 
-  @Test("a fix with an altitude replaces a reference without one, unless the fix is less accurate")
+  @Test("a 3D fix replaces a 2D reference, unless the fix is less accurate")
   func outweighsFlat() throws {
     let flat = try reference(0, at: 0, accuracy: 5, mode: .twoD)
     expect(try reference(0, at: 1, accuracy: 5).outweighs(flat))

@@ -40,7 +40,9 @@ struct FreezeDetectorTests {
     expectNil(try repetitions(speed: 1.99))
   }
 
-  @Test("a different position, or a repetition at rest, restarts the count", arguments: [(10.0, 0.01), (0, 0)])
+  @Test(
+    "a different position, or a repetition at rest, ends the freeze and resets the distance",
+    arguments: [(10.0, 0.01), (0, 0)])
   func thaws(speed: Double, north: Double) throws {
     var detector = FreezeDetector()
     for second in 0...3 { detector.observe(try reference(at: Double(second), speed: 10)) }

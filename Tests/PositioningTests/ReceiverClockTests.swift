@@ -41,7 +41,7 @@ struct ReceiverClockTests {
   }
 
   @Test(
-    "even if the response took 12 s, local time is corrected exactly; after other corrections, no timestamp is early")
+    "even if the response took 12 s, local time is corrected exactly, and no other correction leaves a timestamp ahead")
   func localTime() {
     let bounds = TimeBounds(
       Self.truth + .seconds(6), precision: .seconds(1), since: .boot, until: .boot + .seconds(12))
@@ -54,7 +54,7 @@ struct ReceiverClockTests {
   }
 
   @Test(
-    "a receiver clock that jumps is corrected by exactly the jump, even if its offset is known to 12 s only",
+    "a receiver clock that jumps is corrected by exactly the jump, even if a server's response took 12 s",
     arguments: [1_650_000_000, 3630, -3630])
   func leaps(ahead: Int) {
     let bounds = TimeBounds(

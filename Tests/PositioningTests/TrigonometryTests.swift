@@ -17,7 +17,7 @@ struct TrigonometryTests {
     expect(worst < 1e-14)
   }
 
-  @Test("sine and cosine of degrees agree with the C library to 1e-14 over a circle")
+  @Test("sine and cosine of degrees agree with the C library to 1e-14 from −360° to 360°")
   func rotationInDegrees() {
     var worst = 0.0
     for step in -36_000...36_000 {
@@ -56,7 +56,7 @@ struct TrigonometryTests {
     expect(abs(Trigonometry.arcTangent(y, x) - atan2(y, x)) < 1e-15)
   }
 
-  @Test("non-finite input gives NaN and does not trap")
+  @Test("non-finite input does not trap; it gives NaN, except for the arc tangent of two infinities")
   func notFinite() {
     expect(Trigonometry.sine(.infinity).isNaN)
     expect(Trigonometry.rotation(radians: .nan).cosine.isNaN)

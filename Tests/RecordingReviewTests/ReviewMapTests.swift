@@ -28,7 +28,8 @@ struct ReviewMapTests {
     text.indices.count { text[$0...].hasPrefix(part) }
   }
 
-  @Test("every rejected fix is drawn in the track and in its episode, in the colour of its reason, and labelled")
+  @Test(
+    "every rejected fix is drawn in the track and in its episode, with its time and reason; no coordinate is written")
   func rejected() {
     let svg = ReviewMap(review(0..<60, aside: [20: 300, 50: 500]), title: "drive.nmea").svg
     let note = "impossibleSpeed: faster than filter.max_speed</title>"
@@ -41,7 +42,7 @@ struct ReviewMapTests {
     expect(!svg.contains("52.5") && !svg.contains("13.4"))
   }
 
-  @Test("a position on the other side of the world is a cross at the edge, and does not change the scale")
+  @Test("a position 5000 km away is a cross at the edge, and does not change the scale")
   func outside() {
     let svg = ReviewMap(review(0..<60, aside: [20: 5_000_000]), title: "drive").svg
     expectEqual(count("l10 10m0 -10l-10 10", in: svg), 3)
@@ -55,7 +56,7 @@ struct ReviewMapTests {
   }
 
   @Test(
-    "a drive across the antimeridian, or at a pole, is drawn at its true size",
+    "a drive across the antimeridian, or near a pole, is drawn at its true size",
     arguments: [(10.0, 179.999), (89.99, 0)])
   func edges(latitude: Double, longitude: Double) {
     var aside: [Int64: Double] = [:]

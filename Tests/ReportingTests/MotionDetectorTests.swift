@@ -38,7 +38,7 @@ struct MotionDetectorTests {
     var isParked: Bool { detector.state != .moving }
   }
 
-  @Test("a vehicle that creeps away at 1 m/s is no longer parked once it is 30 m away for three seconds")
+  @Test("a vehicle that creeps away at 1 m/s is no longer parked once it has been over 30 m away for three seconds")
   func creeps() throws {
     var bench = Bench()
     try expectEqual(bench.observe(20, speed: 0), [10])
@@ -104,7 +104,7 @@ struct MotionDetectorTests {
     expect(bench.isParked)
   }
 
-  @Test("drift within three times the accuracy does not end parking", arguments: [4.0, 15, 50])
+  @Test("drift within 30 m, or within three times the accuracy, does not end parking", arguments: [4.0, 15, 50])
   func drift(accuracy: Double) throws {
     var bench = Bench()
     _ = try bench.observe(20, speed: 0, accuracy: accuracy)

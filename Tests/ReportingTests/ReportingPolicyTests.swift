@@ -85,7 +85,7 @@ struct ReportingPolicyTests {
   }
 
   @Test("a fix that arrived in time and has not been sent is due at once, without waiting for the next fix")
-  func keptFix() throws {
+  func unsentFix() throws {
     var bench = Bench()
     try bench.observe(0)
     expectEqual(bench.report(0), .first)
@@ -186,7 +186,7 @@ struct ReportingPolicyTests {
   }
 
   @Test("a parked vehicle is reported with a fixed position, its last heading, a speed of 0 and the newest time")
-  func locked() throws {
+  func heldPosition() throws {
     var bench = Bench()
     _ = try bench.drive(1...20, heading: { _ in 123 })
     _ = try bench.drive(21...31, speed: 0.3, heading: { Double($0 * 30 % 360) })
@@ -292,7 +292,7 @@ struct ReportingPolicyTests {
     try expectEqual(slow.drive(1...9, speed: 1.6, heading: { $0 < 7 ? 0 : 180 }), ["1 first"])
   }
 
-  @Test("a corner that the straight line would miss makes a report due, but never within five seconds of the last one")
+  @Test("a corner that the straight line between reports would miss makes a report due, but only if a limit is set")
   func deviation() throws {
     var bench = Bench(.init(deviation: 10))
     // North for eight seconds, then east: 14 m a second.
@@ -309,7 +309,7 @@ struct ReportingPolicyTests {
       bench.policy.observe(accepted, at: Bench.time(Double(second)))
       if let reason = bench.report(Double(second)) { reports.append("\(second) \(reason)") }
     }
-    // One second after the corner the line misses it by 13.7 m.
+    // One second after the corner the line misses it by 13.9 m.
     expectEqual(reports, ["1 first", "9 deviation", "19 interval"])
     var off = Bench()
     for second in 1...10 {

@@ -114,7 +114,7 @@ struct GPXParserTests {
   }
 
   @Test(
-    "a file that is not GPX is rejected",
+    "a file that is not well-formed, not GPX, nested too deep or without two points is rejected with the reason",
     arguments: [
       ("", RouteFileError.Code.malformed, "no element found"), ("<gpx>", .malformed, "no element found"),
       ("<gpx></rte>", .malformed, "r.gpx:1:8: is not valid XML: mismatched tag"),

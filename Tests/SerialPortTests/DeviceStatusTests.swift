@@ -66,8 +66,8 @@ struct DeviceStatusTests {
   }
 
   @Test(
-    "a pseudo-terminal of a container is a different device, even if its path is the same",
-    .enabled(if: geteuid() == 0, "a file system of its own wants root"))
+    "a process that has a container's pseudo-terminal with the same path open is not listed",
+    .enabled(if: geteuid() == 0, "mounting a file system requires root"))
   func container() throws {
     let terminal = try PseudoTerminal()
     let number = try #require(terminal.path.split(separator: "/").last.flatMap { Int($0) })

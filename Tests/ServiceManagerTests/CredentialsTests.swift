@@ -30,7 +30,7 @@ struct CredentialsTests {
   }
 
   @Test(
-    "A file that others can read is rejected with the command to fix it", arguments: [0o640, 0o604, 0o620, 0o666])
+    "A file that others can access is rejected with the command to fix it", arguments: [0o640, 0o604, 0o620, 0o666])
   func exposed(mode: Int) throws {
     let path = try directory.write("key", to: "token", mode: mode)
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.secret(inFile: path) }
@@ -85,7 +85,7 @@ struct CredentialsTests {
   }
 
   @Test(
-    "A credential's name cannot refer to a path outside its directory",
+    "A credential's name that is not a plain file name is rejected",
     arguments: ["", ".", "..", "../token", "a/b", "a\0"])
   func names(name: String) throws {
     let error = #expect(throws: ServiceManagerError.self) { _ = try credentials.credential(named: name) }

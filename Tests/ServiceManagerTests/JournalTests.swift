@@ -26,7 +26,7 @@ struct JournalTests {
     return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
   }
 
-  @Test("Outside the journal, an entry is one line with its severity")
+  @Test("Outside the journal, an entry is one line, which begins with its severity unless that is notice or info")
   func readable() {
     let text = lines(
       level: .debug,

@@ -237,7 +237,7 @@ struct DriveLimitsTests {
   }
 
   @Test("the filter accepts every fix of a drive at any pace", arguments: [3.0, 8, 20])
-  func believablePace(_ pace: Double) throws {
+  func anyPace(_ pace: Double) throws {
     var changed = settings(3, loop: true)
     changed.speed = 50 / 3.6
     changed.noise = 2

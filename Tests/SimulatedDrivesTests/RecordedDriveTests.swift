@@ -32,7 +32,7 @@ struct RecordedDriveTests {
     return result
   }
 
-  @Test("each point is passed at its time, and time never goes back")
+  @Test("each point is passed at its time, and the vehicle never goes back")
   func times() throws {
     let route = try route([(0, 0), (100, 10), (180, nil), (300, 30), (305, 40), (900, 100)])
     let driven = try distances(route)

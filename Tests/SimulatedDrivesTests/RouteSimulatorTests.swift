@@ -92,7 +92,7 @@ struct RouteSimulatorTests {
     expectEqual(simulator.fix(at: .seconds(-5), startingAt: start), simulator.fix(at: .zero, startingAt: start))
   }
 
-  @Test("noise has the configured variance, and is the same for the same seed")
+  @Test("noise has the configured standard deviation, and is the same for the same seed")
   func noise() throws {
     let route = try corner()
     let clean = try RouteSimulator(route: route, settings: settings(1, loop: true))

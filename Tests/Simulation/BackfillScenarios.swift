@@ -33,7 +33,8 @@ struct BackfillScenarios {
     expect(after.allSatisfy { $0.past.count <= 100 && $0.bytes < 33_500 })
   }
 
-  @Test("with an interval of 5 s, 2,880 positions are delivered in three minutes, with at most 12 requests a minute")
+  @Test(
+    "at an interval of 5 s, 2,880 positions of a four-hour outage arrive in 3 min, with at most 12 requests a minute")
   func fiveSeconds() throws {
     let world = try World.drive(
       Scenario(duration: 15_600, faults: [Fault(.unreachable, 300..<14_700)], settings: [.interval(5)]))
@@ -74,7 +75,8 @@ struct BackfillScenarios {
     expect(world.removals.contains { $0.reason == .thinned })
   }
 
-  @Test("on a link of 1,200 bytes a second, the live position arrives first, and then the backlog")
+  @Test(
+    "after an hour's outage, on a link of 1,200 bytes a second, the live position arrives first, and then the backlog")
   func slowLink() throws {
     let world = try World.drive(
       Scenario(duration: 9000, faults: [Fault(.silent, 300..<3900), Fault(.bandwidth(1200), 3900..<9000)]))
@@ -274,7 +276,7 @@ struct BackfillScenarios {
     expect(world.removals.contains { $0.reason == .thinned })
   }
 
-  @Test("a detected limit of one past position is kept for 128 updates, each of which delivers one queued position")
+  @Test("while a detected limit of one past position is in force, each update delivers one queued position")
   func keptPastPositionLimit() throws {
     let world = try World.drive(
       Scenario(

@@ -68,7 +68,8 @@ struct InstallationScenarios {
 
   // MARK: - Settings that need a confirmation
 
-  @Test("settings whose token provider does not know the vehicle are rolled back at the timeout, and updates continue")
+  @Test(
+    "settings whose token provider does not know the vehicle are rolled back at the timeout, and not used at a restart")
   func reverted() throws {
     let acts: [(second: Int, act: Scenario.Act)] = [
       (60, .edit(isTokenWrong: true, confirm: 60)), (150, .ask(.reload)), (250, .kill(afterEffects: 0, seconds: 2)),
@@ -98,7 +99,7 @@ struct InstallationScenarios {
   }
 
   @Test(
-    "wherever the process is killed or the power is cut, the wrong settings are rolled back, and updates resume",
+    "if a kill or power cut interrupts the confirmation of wrong settings, they are rolled back, and updates resume",
     arguments: 0..<14)
   func cuts(effects: Int) throws {
     for (second, isPowerCut) in [(60, true), (60, false), (100, true), (100, false), (119, true), (119, false)] {

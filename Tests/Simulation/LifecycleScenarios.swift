@@ -11,7 +11,8 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct LifecycleScenarios {
-  @Test("a reload to another vehicle discards the token, stores the backlog, and reports the new vehicle at once")
+  @Test(
+    "after a reload to another vehicle, the previous one's positions stay on disk, and only the new vehicle's are sent")
   func anotherVehicle() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<300)], acts: [(290, .reload(vehicle: "truck-2"))]))
@@ -117,7 +118,7 @@ struct LifecycleScenarios {
     }
   }
 
-  @Test("when a recording ends, all its positions are delivered, including the backlog")
+  @Test("when the source ends, all its positions are delivered, including the backlog, and the daemon exits")
   func drain() throws {
     let world = try World.drive(
       Scenario(duration: 600, faults: [Fault(.unreachable, 200..<310)], acts: [(300, .sourceEnded)]))
@@ -127,7 +128,7 @@ struct LifecycleScenarios {
     expect(world.longestGap(5..<299) <= 13)
   }
 
-  @Test("if a recording ends without a network, the run ends after a minute")
+  @Test("if the source ends while there is no network, the daemon exits a minute later")
   func drainWithoutNetwork() throws {
     let world = try World.drive(
       Scenario(

@@ -84,7 +84,7 @@ struct LockScenarios {
     expect(!ended.applied(300..<312).isEmpty)
   }
 
-  @Test("OFFLINE is not sent until the other daemon releases the vehicle")
+  @Test("while another daemon has locked the vehicle, the OFFLINE of a pause is not sent; it is sent afterwards")
   func offline() throws {
     let world = try World.drive(
       Scenario(

@@ -40,7 +40,7 @@ struct NetworkScenarios {
     expect(world.attempts(300..<900) <= 120)
   }
 
-  @Test("when the network returns, updates resume at once, within the limit of requests per minute")
+  @Test("when the network returns, updates resume within 10 s")
   func networkUp() throws {
     let world = try World.drive(
       Scenario(duration: 700, faults: [Fault(.unreachable, 300..<603)], acts: [(603, .networkUp)]))
@@ -87,7 +87,7 @@ struct NetworkScenarios {
     expectEqual(world.events(.fixRegained).count, 1)
   }
 
-  @Test("with a packet loss of 33 %, every position is delivered")
+  @Test("if a third of the requests or their responses is lost, every position is delivered")
   func loss() throws {
     let world = try World.drive(Scenario(duration: 3600, faults: [Fault(.loss(0.33), 0..<3500)]))
     expect(world.longestGap(30..<3500) <= 16)

@@ -53,7 +53,7 @@ struct PauseScenarios {
   }
 
   @Test(
-    "after a power cut during `pause`, the vehicle is paused only if the pause was already on disk",
+    "after a power cut during `pause`, whether or not the pause was on disk, updates are sent after `resume`",
     arguments: 0..<3)
   func cutWhilePausing(effects: Int) throws {
     let world = try World.drive(
@@ -106,7 +106,7 @@ struct PauseScenarios {
     expect(world.copy.count >= 7)
   }
 
-  @Test("when a recording ends during a pause, the daemon exits without a request")
+  @Test("when the source ends during a pause, the daemon exits without a request")
   func sourceEnds() throws {
     let world = try World.drive(Scenario(duration: 600, acts: [(300, .pause), (400, .sourceEnded)]))
     expectEqual(world.finishedAt, World.time(400))
@@ -116,9 +116,9 @@ struct PauseScenarios {
   @Test(
     "pausing and resuming every second violates no limit of Fleet Engine, even with a request in flight",
     arguments: 0..<10)
-  func flapping(tenth: Int) throws {
+  func flapping(offset: Int) throws {
     var acts = [(second: Int, act: Scenario.Act)]()
-    for second in stride(from: 300 + tenth, to: 360, by: 2) { acts += [(second, .pause), (second + 1, .resume)] }
+    for second in stride(from: 300 + offset, to: 360, by: 2) { acts += [(second, .pause), (second + 1, .resume)] }
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.latency(700), 0..<600)], acts: acts))
     expect(!world.applied(365..<380).isEmpty)
     expectEqual(world.agent.delivery.pendingCount, 0)
@@ -144,7 +144,7 @@ struct PauseScenarios {
     expect(!world.applied(460..<483).isEmpty)
   }
 
-  @Test("the watchdog is notified throughout a pause of a parked vehicle without a fix or a network")
+  @Test("after ten minutes of pause without a network, the watchdog is still notified, and the status says `Paused`")
   func watchdog() throws {
     let world = try World(
       Scenario(

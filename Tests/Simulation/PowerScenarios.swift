@@ -26,7 +26,7 @@ struct PowerScenarios {
   }
 
   @Test(
-    "positions of an outage are on disk five seconds after its end, unless a kill or a full disk prevents the write",
+    "positions of an outage are lost if the daemon is killed before they are written, as while the disk is full",
     arguments: [true, false])
   func whileAnOutageIsWritten(isKilled: Bool) throws {
     let killed = Scenario(
@@ -83,7 +83,7 @@ struct PowerScenarios {
     expect(world.applied(440..<600).isEmpty)
   }
 
-  @Test("a power cut during an outage loses only the positions of the last five seconds")
+  @Test("with a commit interval of 5 s, a power cut during an outage loses only the positions of the last five seconds")
   func inOutage() throws {
     let world = try World.drive(
       Scenario(
@@ -375,11 +375,11 @@ struct PowerScenarios {
   }
 
   @Test("a suspend at any time during a request loses no position", arguments: 0..<10)
-  func suspendInFlight(tenth: Int) throws {
+  func suspendInFlight(offset: Int) throws {
     let world = try World.drive(
       Scenario(
         duration: 900, faults: [Fault(.latency(700), 0..<900), Fault(.unreachable, 100..<250)],
-        acts: [(251 + tenth, .suspend(60))]))
+        acts: [(251 + offset, .suspend(60))]))
     expect(world.longestGap(10..<250) <= 13)
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
@@ -392,8 +392,7 @@ struct PowerScenarios {
     expect(world.longestGap(604..<1480) <= 13)
   }
 
-  @Test(
-    "a vehicle that drives away during a suspend is not reported where it was parked, even if the date had been wrong")
+  @Test("a vehicle that drives away during a suspend is not reported where it was parked, even while dates are wrong")
   func drivenWhileSuspended() throws {
     _ = try World.drive(
       Scenario(

@@ -30,7 +30,7 @@ struct ShrinkerTests {
     expect(small.source.hasPrefix("Scenario(seed: 7, duration: 2"))
   }
 
-  @Test("a scenario is printed as Swift code that compiles")
+  @Test("a scenario is printed as the Swift code that creates it")
   func source() {
     let scenario = Scenario(
       seed: 3, duration: 60, drive: .city, faults: [Fault(.loss(0.5), 1..<9)],

@@ -33,7 +33,7 @@ struct TokenScenarios {
   }
 
   @Test(
-    "an invalid token is not used, and the token provider is not retried at short intervals",
+    "while the token provider returns no valid token, no update is sent, and retries are not at short intervals",
     arguments: [Fault.Kind.providerForeign, .providerStale, .providerWebPage, .providerAnswers(403)])
   func unusable(kind: Fault.Kind) throws {
     let world = try World.drive(Scenario(duration: 4500, faults: [Fault(kind, 0..<3600)]))
@@ -83,7 +83,7 @@ struct TokenScenarios {
   }
 
   @Test(
-    "after invalid tokens from the token provider, the next fetch may come long after the current token has expired")
+    "if the current token expires during the wait after invalid tokens, that does not cause an additional fetch")
   func expiresDuringWait() throws {
     let world = try World.drive(
       Scenario(

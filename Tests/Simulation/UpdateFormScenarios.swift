@@ -75,7 +75,7 @@ struct UpdateFormScenarios {
     expect(world.removals.allSatisfy { $0.reason == .delivered })
   }
 
-  @Test("after five minutes with a server that rejects compact updates, they are tried again, and accepted")
+  @Test("if a server rejects compact updates for five minutes only, they are tried again later, and accepted")
   func otherServer() throws {
     let world = try World.drive(
       Scenario(duration: 3000, faults: [Fault(.refusesCompact(1, .page(415)), 1000..<1300)]))
@@ -100,7 +100,7 @@ struct UpdateFormScenarios {
     expect(isCompact(world, 0..<3600).count { $0 } > 150)
   }
 
-  @Test("after an hour of 503 updates are compact: an overloaded server says nothing about the form")
+  @Test("after an hour of 503 responses, updates are still compact: an overloaded server says nothing about the form")
   func unavailable() throws {
     let world = try World.drive(Scenario(duration: 4200, faults: [Fault(.answers(503, "UNAVAILABLE"), 0..<3600)]))
     expect(isCompact(world, 3600..<4200).allSatisfy { $0 })
@@ -134,7 +134,7 @@ struct UpdateFormScenarios {
     expectEqual(world.applied(57..<117).map { World.second(of: $0.live) }, [42, 106])
   }
 
-  @Test("a position that proves to be from the future after its compact update was rejected is not sent again")
+  @Test("a position whose compact update was rejected is not sent again if it proves to be from the future")
   func refusedFromFuture() throws {
     let world = try World.drive(
       Scenario(

@@ -309,7 +309,7 @@ struct SourceSelectorTests {
     expectEqual(Set(bench.positions).count, bench.positions.count)
   }
 
-  @Test("if the used source is silent, the next one's clock catches up during the silence timeout, so no fix is held")
+  @Test("no fix is held at a failover after silence if the next source's clock lags by less than the silence timeout")
   func lagAfterSilence() throws {
     var bench = Bench(2)
     bench.clocks = [0, -8, 0]

@@ -7,8 +7,8 @@ import SystemCalls
 import Testing
 
 struct AtomicFileTests {
-  @Test("keep gives a file a second name, which must be unused, and which remains when the file is replaced")
-  func kept() throws {
+  @Test("hardLink gives a file a second, unused name, which keeps the old contents when the file is replaced")
+  func hardLink() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("old", to: "file")
     try AtomicFile.hardLink(path, as: directory("kept"))

@@ -38,7 +38,9 @@ struct FileLockTests {
     withExtendedLifetime(lock) {}
   }
 
-  @Test("a lock file that root creates gets the given owner", .enabled(if: geteuid() == 0))
+  @Test(
+    "a lock file that root creates gets the given owner, and an existing one keeps its owner",
+    .enabled(if: geteuid() == 0))
   func owner() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")

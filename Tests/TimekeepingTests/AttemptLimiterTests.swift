@@ -19,7 +19,7 @@ struct AttemptLimiterTests {
     expectEqual(greedy(5).map { $0.nanoseconds / 1_000_000_000 }, [0, 1, 2, 3, 4])
   }
 
-  @Test("under any load there are at most twelve attempts in any minute, and less than nine seconds between two")
+  @Test("attempts made as early as allowed are at most twelve in any minute, and one to nine seconds apart")
   func anyMinute() {
     let attempts = greedy(100)
     for (first, thirteenth) in zip(attempts, attempts.dropFirst(12)) {

@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 struct BackoffTests {
-  @Test("each wait is drawn from zero to a bound that doubles up to the cap, and starts over after a reset")
+  @Test("each wait is drawn from zero to a bound that doubles up to the cap, and that starts over after a reset")
   func bounds() {
     var random = SplitMix64(seed: 1)
     for _ in 0..<200 {
@@ -38,7 +38,7 @@ struct BackoffTests {
     }
   }
 
-  @Test("thousands of failures do not overflow")
+  @Test("thousands of failures cause no overflow, and no wait above the cap")
   func manyFailures() {
     var random = SplitMix64(seed: 3)
     var backoff = Backoff()

@@ -4,7 +4,7 @@ import Testing
 import Timekeeping
 
 struct BootInstantTests {
-  @Test("instants move by durations and saturate at the limits")
+  @Test("sums and differences of instants and durations saturate at the limits")
   func arithmetic() {
     let instant = BootInstant.boot + .milliseconds(1500)
     expectEqual(instant.nanoseconds, 1_500_000_000)
@@ -24,10 +24,10 @@ struct BootInstantTests {
     expect(deadline.isMissed(at: deadline + .seconds(30)))
   }
 
-  @Test("a seed gives the same numbers on every platform")
+  @Test("for a seed, SplitMix64 gives the same numbers as its authors' C program")
   func splitMix() {
     var random = SplitMix64(seed: 1_234_567)
-    // The first numbers that the authors' C program gives for this seed.
+    // The first numbers of the C program.
     expectEqual(random.next(), 6_457_827_717_110_365_317)
     expectEqual(random.next(), 3_203_168_211_198_807_973)
   }

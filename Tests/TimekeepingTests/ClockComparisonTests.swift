@@ -37,7 +37,7 @@ struct ClockComparisonTests {
     expectEqual(changes, [.slept(.seconds(3595))])
   }
 
-  @Test("a step is reported with its size and direction", arguments: [-3600.0, 2.5, 1_796_083_200])
+  @Test("a clock step is reported with its size and direction", arguments: [-3600.0, 2.5, 1_796_083_200])
   func step(size: Double) {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(101, wall: size))

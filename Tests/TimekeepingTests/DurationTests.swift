@@ -5,7 +5,7 @@ import Timekeeping
 
 struct DurationTests {
   @Test(
-    "a duration is shown in its largest sensible unit, rounded down",
+    "a duration is shown in the largest unit of which it has at least two, or in seconds, rounded down",
     arguments: [
       (-5, "0 s"), (0, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h"), (172_799, "47 h"),
       (172_800, "2 days"), (Int64.max, "106751991167300 days"),

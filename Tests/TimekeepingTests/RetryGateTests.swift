@@ -16,7 +16,7 @@ struct RetryGateTests {
     expect(gate.earliest == at(11) && gate.notBefore == .boot)
   }
 
-  @Test("waits after failures grow up to the cap, and start over after a success")
+  @Test("waits after failures grow up to the cap, and start over after a reset")
   func growth() {
     var gate = RetryGate(seed: 1)
     for bound in [2, 4, 8, 16, 16] {
@@ -66,7 +66,7 @@ struct RetryGateTests {
   }
 
   @Test("a failure that grows another backoff does not change the gate's own backoff")
-  func otherAccount() {
+  func otherBackoff() {
     var gate = RetryGate(seed: 1)
     var other = Backoff()
     for bound in [120, 240, 480, 900] {
@@ -119,7 +119,8 @@ struct RetryGateTests {
           return wait
         }
         let longest = waits.max() ?? .zero
-        // At least ten of these twenty slots are used, with 30 vehicles each on average; none has more than twice that.
+        // With equal jitter all waits are in ten of these twenty slots, 30 in each on average. No slot has more than
+        // twice that.
         let slots = Dictionary(grouping: waits) { $0.nanoseconds * 20 / (longest.nanoseconds + 1) }
         expect(slots.values.allSatisfy { $0.count <= 60 }, "after \(failures)")
         expectEqual(Set(waits).count, 300)
@@ -127,7 +128,7 @@ struct RetryGateTests {
     }
   }
 
-  @Test("with `atLeastHalf`, no wait is shorter than half of its bound")
+  @Test("with equal jitter, no wait is shorter than half of its bound")
   func half() {
     for seed in 0..<200 {
       var gate = RetryGate(seed: UInt64(seed))

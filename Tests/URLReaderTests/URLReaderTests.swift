@@ -26,7 +26,7 @@ struct URLReaderTests {
   }
 
   @Test(
-    "invalid URLs are distinguished by their error",
+    "an invalid URL is rejected with a code for its mistake, and a message that does not contain the URL",
     arguments: [
       ("host.example.com", "noScheme"), ("://h", "noScheme"), ("mailto:x", "noScheme"), ("", "noScheme"),
       ("http:/h", "noScheme"), ("http://", "badHost"), ("http:///h", "badHost"), ("http://{x}", "badHost"),

@@ -32,7 +32,7 @@ struct VarlinkServiceTests {
     expectNil(answer(message))
   }
 
-  @Test("calls of the interface with valid parameters are accepted")
+  @Test("calls of the interface are accepted if their parameters have the declared types")
   func calls() {
     expectEqual(answer(#"{"method":"io.example.Thing.Get"}"#), "call Get")
     expectEqual(answer(#"{"method":"io.example.Thing.Get","parameters":null,"more":false,"oneway":null}"#), "call Get")

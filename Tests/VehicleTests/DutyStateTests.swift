@@ -67,7 +67,7 @@ struct DutyStateTests {
     expect(dutyState.isOfflinePending(for: "b") && !dutyState.isAcceptedEarly)
   }
 
-  @Test("off duty, OFFLINE is pending until it is accepted; one OFFLINE is enough for both the duty and a pause")
+  @Test("off duty, OFFLINE is pending until it is accepted; one OFFLINE is enough if a pause begins as well")
   mutating func offDuty() {
     let record = DutyRecord(since: pauseRecord.since, vehicle: "a")
     expectEqual(dutyState.goOffline(record), record)

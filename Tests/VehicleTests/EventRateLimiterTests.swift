@@ -40,7 +40,7 @@ struct EventRateLimiterTests {
     expectEqual(eventLimiter.tokenFailed(failure, left: nil, at: at(20)), report())
   }
 
-  @Test("positions that leave the backlog are reported unless they were delivered")
+  @Test("positions that are removed undelivered are reported once in ten minutes; delivered ones never are")
   mutating func removals() {
     expectNil(eventLimiter.removed(3, .delivered, within: 0, at: at(0)))
     expectEqual(

@@ -6,7 +6,7 @@ import Timekeeping
 
 @testable import Vehicle
 
-/// How a run ends, and its exit status.
+/// How a run ends, and with which result.
 struct LifecycleTests {
   private static let soon = BootInstant.boot + .seconds(10)
   private static let later = BootInstant.boot + .seconds(20)
@@ -18,7 +18,7 @@ struct LifecycleTests {
     return statistics
   }
 
-  @Test("a run starts to drain when all sources have ended; a second call changes nothing")
+  @Test("a run that drains is no longer running; a second call of `drain` does not change its deadline")
   func drain() {
     var lifecycle = Lifecycle()
     expect(lifecycle.isRunning)
@@ -87,7 +87,7 @@ struct LifecycleTests {
     expect(lifecycle.isFinalAttemptMade)
   }
 
-  @Test("after a requested stop a run exits with success, whatever is pending or was rejected")
+  @Test("after a requested stop a run ends with the result `stopped`, whatever is pending or was rejected")
   func stopped() {
     var lifecycle = Lifecycle()
     _ = lifecycle.stop(until: LifecycleTests.soon)
@@ -99,7 +99,7 @@ struct LifecycleTests {
   }
 
   @Test(
-    "a recording ends as delivered, as undelivered, or, if at most half of its fixes were accepted, as rejected",
+    "if most fixes of a recording, duplicates aside, were accepted, it ends as delivered or undelivered, else rejected",
     arguments: [
       (counts(fixes: 10), 0, Lifecycle.Ending.Result.delivered), (counts(fixes: 10), 1, .undelivered),
       (counts(fixes: 10, rejected: 4), 0, .delivered), (counts(fixes: 10, rejected: 5), 0, .rejected),

@@ -30,7 +30,7 @@ struct RepeatLimiterTests {
     expectEqual(admitted, 12)
   }
 
-  @Test("memory is bounded, however many subjects there are")
+  @Test("with a thousand subjects, the first event of each is reported, and the last subject is still limited")
   func manySubjects() {
     var limiter = RepeatLimiter()
     for number in 0..<1000 { expect(limiter.admit("\(number)", at: .boot + .seconds(number)) != nil) }

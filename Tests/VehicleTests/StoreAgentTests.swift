@@ -67,7 +67,7 @@ struct StoreAgentTests {
 
     /// Advances to the next deadline. In a commit, `+` precedes the time in seconds of a written record, `-` that of a
     /// deleted one.
-    mutating func written() -> [String] {
+    mutating func advance() -> [String] {
       guard let deadline else { return ["no deadline"] }
       return handle(.deadline, at: deadline)
     }
@@ -141,7 +141,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.committed)), [])
     // A record that was written has to be deleted from the file.
     expectEqual(bench.remove(1, 2, at: 6), [])
-    expectEqual(bench.written(), ["commit -1 -2"])
+    expectEqual(bench.advance(), ["commit -1 -2"])
     expectEqual(bench.now, 11)
   }
 
@@ -154,7 +154,7 @@ struct StoreAgentTests {
     _ = try bench.change(2)
     _ = bench.remove(2)
     _ = try bench.change(3)
-    expectEqual(bench.written(), ["commit -1 +3"])
+    expectEqual(bench.advance(), ["commit -1 +3"])
   }
 
   @Test("a record that is removed and added again is written again, and deleted when it is removed again")
@@ -162,12 +162,12 @@ struct StoreAgentTests {
     var bench = Bench.open()
     _ = bench.remove(1)
     _ = try bench.add(1)
-    expectEqual(bench.written(), ["commit +1"])
+    expectEqual(bench.advance(), ["commit +1"])
     _ = bench.handle(.ended(.committed))
     _ = bench.remove(1)
     _ = try bench.add(1)
     _ = bench.remove(1)
-    expectEqual(bench.written(), ["commit -1"])
+    expectEqual(bench.advance(), ["commit -1"])
   }
 
   @Test("with a commit interval of zero each change is written at once")
@@ -227,7 +227,7 @@ struct StoreAgentTests {
     _ = bench.remove(1)
     _ = try bench.add(2)
     expectEqual(bench.fail(.other), ["close", "memory only: why"])
-    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.advance(), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +2"])
   }
 
@@ -241,7 +241,7 @@ struct StoreAgentTests {
         _ = bench.fail(.other)
         // The file still has the record, so removing it again deletes it there.
         expectEqual(bench.remove(1), [])
-        _ = bench.written()
+        _ = bench.advance()
         expectEqual(bench.handle(.ended(.opened(nil))), ["commit -1"])
       } else {
         expectEqual(bench.handle(.ended(.committed)), ["commit +1"])
@@ -256,7 +256,7 @@ struct StoreAgentTests {
   func failures() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
-    expectEqual(bench.written(), ["commit +1"])
+    expectEqual(bench.advance(), ["commit +1"])
     expectEqual(bench.fail(.other, "I/O error"), ["close", "memory only: I/O error"])
     var waits = [Double]()
     for second in Int64(2)...9 {
@@ -265,14 +265,14 @@ struct StoreAgentTests {
       // A change does not postpone the retry, and is not lost.
       try expectEqual(bench.add(second), [])
       expectEqual(bench.deadline, deadline)
-      expectEqual(bench.written(), ["open /a"])
+      expectEqual(bench.advance(), ["open /a"])
       // The same failure is reported only once.
       expectEqual(bench.fail(.other, "I/O error"), ["close"])
     }
     for (wait, bound) in zip(waits, [5.0, 10, 20, 40, 80, 160, 300, 300]) {
       expect(wait > bound / 2 && wait < bound)
     }
-    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.advance(), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 +2 +3 +4 +5 +6 +7 +8 +9"])
     expectEqual(bench.handle(.ended(.committed)), ["healthy"])
     expectNil(bench.deadline)
@@ -288,16 +288,16 @@ struct StoreAgentTests {
     var bench = Bench()
     _ = bench.handle(.start)
     expectEqual(bench.fail(.full, "disk full"), ["close", "memory only: disk full"])
-    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.advance(), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-1"])
     // The file's contents are reported once they can be read.
     expectEqual(bench.fail(.other, "I/O error"), ["close", "memory only: I/O error"])
-    _ = bench.written()
+    _ = bench.advance()
     _ = bench.handle(.ended(.opened(nil)))
     expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
-  @Test("a second start does not wait for the retry")
+  @Test("after a failure, a second `start` opens the file at once, without waiting for the retry")
   func startAgain() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -307,12 +307,12 @@ struct StoreAgentTests {
 
   // MARK: - Limits
 
-  @Test("records of other vehicles are dropped until the batch fits, and their number is reported")
+  @Test("if the disk is full, records of other vehicles are dropped until a commit fits, and their number is reported")
   func makesRoom() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
     _ = try bench.add(2)
-    expectEqual(bench.written(), ["commit +1 +2"])
+    expectEqual(bench.advance(), ["commit +1 +2"])
     expectEqual(bench.fail(.full), ["make room for 2 of truck-1"])
     expectEqual(bench.handle(.ended(.madeRoom(dropped: 500))), ["commit +1 +2"])
     expectEqual(bench.fail(.full), ["make room for 2 of truck-1"])
@@ -325,12 +325,12 @@ struct StoreAgentTests {
   func noRoom() throws {
     var bench = Bench.open()
     _ = try bench.add(1)
-    _ = bench.written()
+    _ = bench.advance()
     _ = bench.fail(.full, "disk full")
     _ = bench.handle(.ended(.madeRoom(dropped: 3)))
     _ = bench.fail(.full, "disk full")
     expectEqual(bench.handle(.ended(.madeRoom(dropped: 0))), ["dropped 3", "close", "memory only: disk full"])
-    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.advance(), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
     // Dropping positions can fail as well.
     _ = bench.fail(.full, "disk full")
@@ -370,13 +370,13 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.snapshot([try Self.record(1), try Self.record(2)])), ["commit +1 +2"])
     expectEqual(bench.fail(.unusable, "malformed"), ["close", "memory only: malformed"])
     // The next attempt may replace the file again.
-    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.advance(), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 +2"])
     expectEqual(bench.fail(.unusable, "malformed"), ["replace /a: malformed"])
     expectEqual(bench.fail(.full, "disk full"), ["close", "memory only: disk full"])
   }
 
-  @Test("a record that was written to an empty file is deleted when it is removed")
+  @Test("a record that is removed while a new file is filled from memory is deleted from that file afterwards")
   func deletesAfterStartOver() throws {
     var bench = Bench()
     _ = bench.handle(.start)
@@ -385,7 +385,7 @@ struct StoreAgentTests {
     _ = bench.remove(1)
     _ = bench.handle(.ended(.committed))
     _ = bench.handle(.ended(.read([])))
-    expectEqual(bench.written(), ["commit -1"])
+    expectEqual(bench.advance(), ["commit -1"])
   }
 
   // MARK: - Other vehicles
@@ -417,7 +417,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.committed)), ["read truck-2"])
     expectEqual(bench.handle(.ended(.read([try Self.record(9)]))), ["restored [9]"])
     expectEqual(bench.remove(7), [])
-    expectEqual(bench.written(), ["commit truck-2:-7"])
+    expectEqual(bench.advance(), ["commit truck-2:-7"])
   }
 
   @Test("if a write is due when the vehicle changes, the new vehicle's positions are read only after `start`")
@@ -532,7 +532,7 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.committed)), ["close"])
     bench = .open()
     _ = try bench.add(1)
-    _ = bench.written()
+    _ = bench.advance()
     _ = bench.fail(.other)
     expectEqual(bench.handle(.close), ["open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
@@ -551,16 +551,16 @@ struct StoreAgentTests {
   func replaced() throws {
     var bench = Bench.open()
     _ = try bench.add(3)
-    expectEqual(bench.written(), ["commit +3"])
+    expectEqual(bench.advance(), ["commit +3"])
     expectEqual(bench.fail(.replaced, "deleted"), ["close", "open /a"])
     expectEqual(bench.handle(.ended(.openedAnother)), ["replaced in /a", "starts over"])
     expectEqual(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])), ["commit +2 +3"])
     // The replacement may be a restored backup, which contains positions.
     expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
     expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]"])
-    // A file that is deleted again at once is retried like any other failure.
+    // If the replacement is deleted too, the next attempt waits as after any other failure.
     _ = try bench.add(4)
-    _ = bench.written()
+    _ = bench.advance()
     expectEqual(bench.fail(.replaced), ["close", "open /a"])
     _ = bench.handle(.ended(.openedAnother))
     _ = bench.handle(.snapshot([try Self.record(4)]))
@@ -571,10 +571,10 @@ struct StoreAgentTests {
   func replacedLater() throws {
     var bench = Bench.open()
     _ = try bench.add(3)
-    _ = bench.written()
+    _ = bench.advance()
     _ = bench.fail(.replaced, "deleted")
     expectEqual(bench.fail(.other, "no directory"), ["close", "memory only: no directory"])
-    expectEqual(bench.written(), ["open /a"])
+    expectEqual(bench.advance(), ["open /a"])
     expectEqual(bench.handle(.ended(.openedAnother)), ["replaced in /a", "starts over"])
     expectEqual(bench.handle(.snapshot([try Self.record(2), try Self.record(3)])), ["commit +2 +3"])
     expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
@@ -614,7 +614,7 @@ struct StoreAgentTests {
       [
         "5 rows damaged", "restored [1]", "healthy",
       ])
-    expectEqual(bench.written(), ["commit -7 -9"])
+    expectEqual(bench.advance(), ["commit -7 -9"])
   }
 
   @Test("a file that is found damaged at the end is replaced as at any other time")

@@ -23,7 +23,7 @@ struct StoreContractTests {
     }
   }
 
-  @Test("a due position is in the backlog from before it is sent until it is delivered")
+  @Test("a due position is queued before it is sent, and is pending again after the request has failed")
   func writeAhead() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
@@ -35,7 +35,7 @@ struct StoreContractTests {
     expectEqual(fixture.snapshot().pendingCount, 1)
   }
 
-  @Test("positions of the previous run are sent with the first update, oldest first, and removed after delivery")
+  @Test("positions of the previous run are sent with the first update, and removed after its delivery")
   func restored() throws {
     var fixture = try AgentFixture()
     let effects = fixture.handle(.restored(try records([-20, -40, -30])), at: 0)
@@ -172,7 +172,7 @@ struct StoreContractTests {
     expect(!stamps.contains((AgentFixture.start - .seconds(1200)).rfc3339.prefix(19)))
   }
 
-  @Test("a receiver whose date is years off does not make positions expire, and positions from the future are not sent")
+  @Test("a receiver's time is not used until steady for five minutes, and a position from the future is not sent")
   func coldStart() throws {
     var time = SteadyTime()
     time.observe(Timestamp(seconds: 2_000_000_000), at: .boot)

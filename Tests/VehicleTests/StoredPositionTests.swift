@@ -49,7 +49,7 @@ struct StoredPositionTests {
     expectEqual(fixture.agent.nextDeadline(at: fixture.moment.boot), .boot + .milliseconds(16_400))
   }
 
-  @Test("stored positions that do not fit into a request are sent an interval later, with the same live position")
+  @Test("stored positions that do not fit into a request are sent with the next one, an interval later")
   func batches() throws {
     var fixture = try AgentFixture { $0.delivery.batch = 2 }
     _ = fixture.handle(.restored(try StoredPositionTests.records(Array(-60 ..< -55))), at: 1)

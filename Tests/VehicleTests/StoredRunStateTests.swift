@@ -129,7 +129,7 @@ struct StoredRunStateTests {
     }
   }
 
-  @Test("a request in flight at the end of a run delays updates no longer than the minimum interval after its deadline")
+  @Test("a request that was in flight when the previous run ended, a quarter of an hour ago, delays no update")
   func inFlight() throws {
     let vehicle = FleetEngineVehicle(service: .deliveries, providerID: "p", vehicleID: "truck-1")
     let text = StoredRunState(

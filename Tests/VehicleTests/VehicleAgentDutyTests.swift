@@ -130,12 +130,12 @@ struct VehicleAgentDutyTests {
   @Test(
     "an abandoned or unanswered OFFLINE delays no position; ONLINE is sent again when OFFLINE can no longer arrive",
     arguments: [true, false])
-  func lateOffline(isGivenUp: Bool) throws {
+  func lateOffline(isAbandoned: Bool) throws {
     var fixture = try fixture()
     try fixture.comeOnline()
     _ = fixture.handle(.pause(nil), at: 5)
     _ = fixture.handle(.resume, at: 6)
-    if isGivenUp {
+    if isAbandoned {
       expectEqual(fixture.handle(.resumed(after: .seconds(1)), at: 7).brief, ["cancel update 2", "drop connections"])
     } else {
       let broken = HTTPOutcome.failure(TransportFailure(.broken, "reset"))
@@ -306,7 +306,7 @@ struct VehicleAgentDutyTests {
     expect(fixture.handle(.updateEnded(id: 4, AgentFixture.accepted), at: 25.2).events.contains(.stateOffline))
   }
 
-  @Test("a failed OFFLINE is retried with the backoff of a position, alone or with the next position")
+  @Test("a failed OFFLINE is reported, and sent again alone or with the next position")
   func offDutyRefused() throws {
     var fixture = try fixture()
     try fixture.comeOnline()

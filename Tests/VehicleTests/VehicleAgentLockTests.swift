@@ -31,7 +31,7 @@ struct VehicleAgentLockTests {
     expectEqual(fixture.agent.plan(at: .boot + .seconds(31)).cause, .vehicleInUse(by: Self.van, since: .boot))
   }
 
-  @Test("after the other process exits, the next fix is sent, but no earlier fix")
+  @Test("after the other process has released the vehicle, a new fix is sent 5 s later, but no earlier fix")
   func free() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
@@ -47,7 +47,7 @@ struct VehicleAgentLockTests {
     expect(fixture.agent.delivery.backlog.records.allSatisfy { AgentFixture.second($0.id) > 10 })
   }
 
-  @Test("a vehicle that no other process has locked is reported as usual")
+  @Test("if no other process has locked the vehicle, updates are sent as usual")
   func unlocked() throws {
     var fixture = try AgentFixture()
     expect(fixture.handle(.vehicleLocked(by: nil), at: 0).isEmpty)

@@ -21,7 +21,7 @@ struct VehicleAgentNetworkTests {
     return state
   }
 
-  @Test("without a network nothing is sent, and due positions are queued")
+  @Test("after the network is lost, due positions are queued and not sent")
   func lost() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -38,7 +38,7 @@ struct VehicleAgentNetworkTests {
     expect(!fixture.snapshot().isOnline)
   }
 
-  @Test("after two minutes offline the store collects changes until the next response, or until the vehicle stops")
+  @Test("after two minutes offline, changes are collected until the next response, and committed if the vehicle stops")
   func longOutage() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)

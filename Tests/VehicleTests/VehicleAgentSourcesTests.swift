@@ -17,13 +17,13 @@ struct VehicleAgentSourcesTests {
     arguments: [[0.0, 0.0], [0, -3], [0, -8], [-3, 0], [-8, 0], [-3, -8]])
   func clocksDiffer(clocks: [Double]) throws {
     var bench = try TwoReceivers(clocks: clocks)
-    bench.giving = [0, 1]
+    bench.reporting = [0, 1]
     try bench.play(21)
     let lag = clocks[0] - clocks[1]
     // The first report is at 1 s, the last one before the failover at 21 s.
     let chosen = bench.report(0, .lost("/dev/gps0: the device is gone")).last
     expectEqual(chosen?.kind, .sourceChosen)
-    bench.giving = [1]
+    bench.reporting = [1]
     if lag > 0 {
       expectEqual(bench.fixture.snapshot().cause, .held(.behind(by: .seconds(lag))))
       try bench.play(1)
@@ -41,7 +41,7 @@ struct VehicleAgentSourcesTests {
     try bench.play(30)
     expect(bench.live.count >= before + 3)
     bench.report(0, .reading("/dev/gps0"))
-    bench.giving = [0, 1]
+    bench.reporting = [0, 1]
     try bench.play(60)
     expectEqual(bench.fixture.agent.selector.overview.used, 0)
     expect(bench.fixture.agent.statistics.rejected.isEmpty)
@@ -82,19 +82,19 @@ struct VehicleAgentSourcesTests {
     var bench = try TwoReceivers()
     expectEqual(bench.events, [])
     expectEqual(bench.report(0, .reading("gps0")), [.sourceOpened("gps0", SourceNumber(0, of: 2))])
-    bench.giving = [0]
+    bench.reporting = [0]
     try expectEqual(bench.play(1).prefix(2).map(\.kind), [.sourceChosen, .firstFix])
     expectEqual(bench.report(1, .reading("gps1")), [.sourceOpened("gps1", SourceNumber(1, of: 2))])
-    bench.giving = [0, 1]
+    bench.reporting = [0, 1]
     expect(try bench.play(69).filter(\.isOfSources).isEmpty)
     expectEqual(bench.report(0, .lost("gone")).map(\.kind), [.sourceLost, .sourceChosen])
-    bench.giving = [1]
+    bench.reporting = [1]
     expect(try bench.play(3).filter(\.isOfSources).isEmpty)
     expect(bench.report(0, .lost("gone")).isEmpty)
     expectEqual(bench.report(0, .reading("gps0")), [.sourceOpened("gps0", SourceNumber(0, of: 2))])
-    bench.giving = [0, 1]
+    bench.reporting = [0, 1]
     try expectEqual(bench.play(13).filter(\.isOfSources).map(\.kind), [.sourceChosen])
-    bench.giving = []
+    bench.reporting = []
     try expectEqual(bench.play(12).filter(\.isOfSources).map(\.kind), [.noSourceGood])
   }
 

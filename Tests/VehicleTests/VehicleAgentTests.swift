@@ -107,7 +107,7 @@ struct VehicleAgentTests {
     }
   }
 
-  @Test("an update that is denied with past positions is sent again without them, before the token is replaced")
+  @Test("an update that is denied with past positions is sent again without them, and with the same token")
   func pastDenied() throws {
     var fixture = try AgentFixture()
     try fixture.comeOnline()

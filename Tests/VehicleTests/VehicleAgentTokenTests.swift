@@ -10,7 +10,7 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// What a vehicle does when its tokens are rejected.
+/// When a vehicle requests tokens, and what it does when they are rejected.
 struct VehicleAgentTokenTests {
   private static func refusal(_ http: Int, _ status: String, _ message: String, reason: String) -> HTTPOutcome {
     let body =

@@ -117,7 +117,7 @@ final class ChildProcess {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/fd").count
   }
 
-  /// A line of /proc/PID/status, such as `Threads`.
+  /// The number in a line of /proc/PID/status, such as `Threads`.
   func statusField(_ name: String) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
     for line in text.split(separator: "\n") where line.hasPrefix("\(name):") {

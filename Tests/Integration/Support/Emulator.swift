@@ -27,7 +27,7 @@ final class Emulator {
     let isAccepted: Bool
     let status: Int
     let path: String
-    let mask: String
+    let query: String
     /// The state of a vehicle of on-demand trips, such as `ONLINE`.
     let state: String?
     let live: Position?
@@ -111,7 +111,7 @@ final class Emulator {
     let last = body?["lastLocation"] as? [String: Any]
     return Update(
       isAccepted: json["accepted"] as? Bool ?? false, status: json["status"] as? Int ?? 0,
-      path: json["path"] as? String ?? "", mask: json["query"] as? String ?? "",
+      path: json["path"] as? String ?? "", query: json["query"] as? String ?? "",
       state: body?["vehicleState"] as? String, live: Position(last),
       past: (body?["pastLocations"] as? [Any] ?? []).compactMap(Position.init),
       timeSinceUpdate: last?["timeSinceUpdate"] as? Int)

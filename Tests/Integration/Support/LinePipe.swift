@@ -22,7 +22,7 @@ final class LinePipe: Readable {
     guard pipe(&ends) == 0 else { throw TestFailure("pipe: \(errno)") }
     descriptor = ends[0]
     writer = ends[1]
-    // A child of another test may inherit a copy before that. This does no harm: no test waits for the end of the pipe.
+    // A child that another test starts before this inherits the pipe. That is harmless: no test waits for end of file.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
   }
@@ -78,7 +78,7 @@ func wait(
     if try condition() { return }
     guard ContinuousClock.now < end else { throw TestFailure("\(what): not within \(limit)") }
     var requests = sources.compactMap(\.descriptor).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    // Some conditions, such as the end of a process, wake up no descriptor.
+    // Some conditions, such as the end of a process, make no descriptor readable.
     _ = poll(&requests, nfds_t(requests.count), 20)
   }
 }

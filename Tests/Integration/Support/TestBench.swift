@@ -10,8 +10,8 @@ final class TestBench {
   var emulator: Emulator?
   var settings = SettingsText()
   var daemon: Daemon?
-  /// The sources that are read while the test waits.
-  var servers: [any Readable] = []
+  /// What is read while the test waits, in addition to the outputs of the daemon and the emulator.
+  var otherReadables: [any Readable] = []
 
   /// - Parameter emulator: the emulator's options; nil: no emulator, and no server on the configured port.
   init(emulator options: [String]? = []) throws {
@@ -69,7 +69,7 @@ final class TestBench {
   func wait(
     _ what: String, within limit: Duration = .seconds(20), until condition: () throws -> Bool
   ) throws {
-    let sources = (daemon?.sources ?? []) + (emulator?.sources ?? []) + servers
+    let sources = (daemon?.sources ?? []) + (emulator?.sources ?? []) + otherReadables
     do {
       try Integration.wait(for: what, within: limit, reading: sources, until: condition)
     } catch {

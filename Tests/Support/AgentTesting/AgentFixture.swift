@@ -102,7 +102,7 @@ package struct AgentFixture {
           status: 200, body: [UInt8](#"{"token":"e30.\#(payload).s\#(serial)","seconds":\#(life)}"#.utf8))))
   }
 
-  /// A token with all claims that Fleet Engine requires, unless `audience` says otherwise.
+  /// A token with all claims that Fleet Engine requires; `audience` can make one of them wrong.
   ///
   /// - Parameter life: in seconds.
   package static func signedToken(
@@ -151,7 +151,7 @@ package struct AgentFixture {
 }
 
 extension [VehicleAgent.Effect] {
-  /// The effects in short form, without the events.
+  /// The effects in short form, without the events and some other effects.
   package var brief: [String] {
     compactMap { effect in
       switch effect {

@@ -12,7 +12,7 @@ package struct TwoReceivers {
   /// The agent, and the time.
   package var fixture: AgentFixture
   /// The indices of the receivers that report fixes.
-  package var giving: Set<Int> = []
+  package var reporting: Set<Int> = []
   /// The times of `lastLocation` of all updates, in their order, in the format of RFC 3339.
   package var live: [String] = []
   /// Events of the last call.
@@ -49,7 +49,9 @@ package struct TwoReceivers {
     events = []
     for _ in 0..<seconds {
       fixture.now += 1
-      for index in giving.sorted() { follow(fixture.handle(.source(index + 1, .fix(try fix(index))), at: fixture.now)) }
+      for index in reporting.sorted() {
+        follow(fixture.handle(.source(index + 1, .fix(try fix(index))), at: fixture.now))
+      }
       follow(fixture.handle(.deadline, at: fixture.now))
     }
     return events

@@ -19,7 +19,8 @@ struct FleetConditions: Sendable {
 
   var fault: FleetScenario.Fault? { scenario.isActive(at: second) ? scenario.fault : nil }
 
-  /// A time in the format of RFC 9110, section 5.6.7. No reader uses the day of the week.
+  /// A time in December 2026, in the format of RFC 9110, section 5.6.7. The day of the week is always Tuesday, because
+  /// no parser uses it.
   static func httpDate(_ second: Int) -> String {
     let text = (FleetModel.start + .seconds(second)).rfc3339
     return "Tue, \(text.dropFirst(8).prefix(2)) Dec 2026 \(text.dropFirst(11).prefix(8)) GMT"

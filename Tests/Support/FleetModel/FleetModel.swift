@@ -8,7 +8,7 @@ import Timekeeping
 /// threads; their effects on each other, through the load of a cell, apply in the next slice. The same seed gives the
 /// same run on any number of threads.
 package struct FleetModel: Sendable {
-  /// Mobile cells, each with an equal part of the fleet.
+  /// The number of mobile cells, each with an equal part of the fleet.
   package static let cells = 5
   /// Bytes that a cell carries in a second for each vehicle in it: 50 Mbit/s for 2,000 vehicles.
   static let cellRate = 3125.0

@@ -38,7 +38,7 @@ package struct FleetScenario: Sendable {
   package private(set) var duration: Int
   /// The vehicles start evenly spread over the first seconds; 0: all in the same instant.
   package var startSpread = 60
-  package var keptTokens = StoredTokens.ofAnyAge
+  package var storedTokens = StoredTokens.ofAnyAge
   package var fault: Fault?
   /// The period of the fault, or of the restarts.
   package private(set) var period = 0..<0
@@ -92,18 +92,18 @@ extension FleetScenario {
   package static let all: [FleetScenario] = {
     var start = FleetScenario("start", "All start in the same second", duration: 900)
     start.startSpread = 0
-    start.keptTokens = .none
+    start.storedTokens = .none
     var expiry = FleetScenario("expiry", "Every token expires in the same second", duration: 2100, period: 1500..<1501)
-    expiry.keptTokens = .endingAt(1500)
+    expiry.storedTokens = .endingAt(1500)
     var upgrade = FleetScenario("upgrade", "All are restarted within a minute", duration: 900, period: 300..<360)
     upgrade.restarts = true
     var clocks = FleetScenario("clocks", "All clocks at 1970", duration: 900)
     clocks.clocksAtZero = true
-    clocks.keptTokens = .none
+    clocks.storedTokens = .none
     var created = FleetScenario(
       "created", "404 after seven idle days", duration: 1800,
       .engineAnswers(404, nil), period: 0..<1200)
-    created.keptTokens = .none
+    created.storedTokens = .none
     return [
       normal, start,
       FleetScenario(

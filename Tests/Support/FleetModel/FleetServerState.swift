@@ -10,7 +10,7 @@ struct FleetServerState {
   private(set) var newest: Timestamp?
   /// The times of queued positions that have not arrived.
   private var undelivered: Set<Timestamp> = []
-  /// The last tokens, and when they expire.
+  /// The last three tokens, and when they expire.
   private var tokens: [(secret: Secret, end: BootInstant)] = []
   /// During an outage of the token provider, the times of the vehicle's first and last token requests.
   private var refusedTokenRequests: (first: BootInstant, last: BootInstant)?

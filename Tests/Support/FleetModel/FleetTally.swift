@@ -6,7 +6,7 @@ struct FleetTally: Sendable {
   var updates = 0
   /// Those of them that were accepted.
   var accepted = 0
-  /// Bytes of their bodies.
+  /// Bytes of the bodies of all updates, accepted or not.
   var bytes = 0
   /// Requests that reached the token provider, or its machine's closed port.
   var tokenRequests = 0

@@ -99,15 +99,15 @@ struct FleetVehicle {
 
   /// Stores the token of a previous run.
   private mutating func storeToken() {
-    guard scenario.keptTokens != .none, let context = configuration.context, let key = configuration.tokenKey else {
+    guard scenario.storedTokens != .none, let context = configuration.context, let key = configuration.tokenKey else {
       return
     }
     let life = FleetModel.tokenLife
     let end =
-      if case .endingAt(let second) = scenario.keptTokens {
+      if case .endingAt(let second) = scenario.storedTokens {
         second
       } else {
-        // A token is renewed ten minutes before its expiry, so no stored token is older.
+        // A token is renewed from ten minutes before its expiry on; the stored ones are not that old yet.
         Int.random(in: 600..<life, using: &random)
       }
     let secret = servers.issueToken(for: name, from: end - life)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sentences that were corrupted on the line but have a valid checksum: with two or more changed bytes, one in 255
-/// leaves the checksum unchanged. No reader can detect that. So the simulation finds them with its own parser, and a
-/// wrong fix from such a sentence is treated as reported by the receiver; any other wrong fix is a bug of the decoder.
+/// Sentences that were corrupted on the line but have a valid checksum, like one in 255 sentences with two or more
+/// changed bytes. No decoder can detect this. So the simulation finds them with its own parser, and a wrong fix from
+/// such a sentence is treated as reported by the receiver; any other wrong fix is a bug of the decoder.
 struct ChecksumCollisions {
   private(set) var count = 0
   /// The seconds in which such sentences were written; a pipe may be read a minute later.

@@ -44,7 +44,7 @@ struct Coverage {
   }
 
   /// All cases, in order, each as `group case`, and whether the run covered it.
-  var list: [(name: String, isMet: Bool)] { Array(zip(Coverage.names, groups.flatMap(\.areCovered))) }
+  var list: [(name: String, isCovered: Bool)] { Array(zip(Coverage.names, groups.flatMap(\.areCovered))) }
 
   /// The names are the same in each run, and are made only once, because making them takes longer than recording which
   /// cases are covered.
@@ -80,7 +80,7 @@ struct Cases<Case: CaseIterable & Hashable>: CaseGroup {
   fileprivate var areCovered: [Bool] { Case.allCases.map { covered.contains($0) } }
 }
 
-// Cases for which the core has no list. A new case does not compile until it is added here.
+// Cases for which the core has no list. If the core gets a new case, this file does not compile until it is added.
 
 /// The reasons why the agent waits.
 enum CauseCase: CaseIterable {
@@ -200,7 +200,7 @@ enum TokenCase: CaseIterable {
   }
 }
 
-/// The reports of each kind of source.
+/// The reports of each kind of source, and that its fixes are not needed (`unneeded`).
 struct SessionCase: CaseIterable, Hashable, CustomStringConvertible {
   enum Kind: CaseIterable { case serial, autobaud, datagrams, gpsd, modem, pipe, file }
   enum State: CaseIterable { case fix, reading, detecting, lost, sky, ended, unneeded }

@@ -31,7 +31,7 @@ struct Fault: Sendable {
     /// A captive portal: a web page for every request.
     case captivePortal
     case certificateNotYetValid
-    /// Latency in milliseconds in each direction.
+    /// The minimum latency in milliseconds in each direction; the maximum is twice as long.
     case latency(Int)
     /// Responses arrive only when their requests have been cancelled and later requests are in flight.
     case answersLate
@@ -48,8 +48,9 @@ struct Fault: Sendable {
     /// Fleet Engine, or a gateway in front of it, rejects this fraction of the compact updates, chosen at random, and
     /// accepts plain ones.
     case refusesCompact(Double, FormRefusal)
+    /// Denies requests with past locations: 403 PERMISSION_DENIED.
     case deniesPast
-    /// Rejects all past locations, with an error that names no missing role.
+    /// Rejects requests with past locations as invalid: 400 INVALID_ARGUMENT.
     case rejectsPast
     /// Rejects requests with more past locations than this.
     case mostPast(Int)
@@ -70,18 +71,21 @@ struct Fault: Sendable {
     /// For this fraction of the requests on a reused connection, the connection is closed without a byte of a response,
     /// although the server has received the request: it applies the request within this many seconds.
     case closedUnanswered(Double, appliedWithin: Int)
-    /// The connection in use at the beginning is bad, and so is each `every`th after it; also without HTTP/2.
+    /// The connection in use at the beginning is bad, and so is each `every`th after it. Runs without HTTP/2 can have
+    /// this fault too.
     case badConnections(every: Int, BadConnection)
 
     // The token provider.
-    /// The `Date` of the server's responses has this error in seconds.
+    /// The `Date` of the provider's responses has this error in seconds.
     case providerClock(Int64)
     /// The provider's responses have no `Date`, and the `iat` of its tokens is this many seconds in the past.
     case providerUndated(backdating: Int64)
     case providerDown
     case providerAnswers(Int)
     case providerWebPage
+    /// The tokens are for another vehicle.
     case providerForeign
+    /// The tokens have already expired.
     case providerStale
 
     // The receiver.
@@ -116,8 +120,8 @@ struct Fault: Sendable {
     /// Another daemon on this machine uses this vehicle, and locks it when no other process has locked it.
     case otherDaemon(vehicle: String)
 
-    // Settings, in the second range of seeds.
-    /// The settings files contain a mistake, which may concern the vehicle or not.
+    // The settings; at random only for seeds after `Scenario.lastOfFirstRange`.
+    /// The settings files contain a mistake. If it may concern the vehicle, the kept settings are not used.
     case settingsWrong(mayConcernVehicle: Bool)
     /// The service may not read the settings files.
     case settingsUnreadable

@@ -10,7 +10,7 @@ struct PlannedDrive {
     case steady(Double)
     /// Between traffic lights: 40 s at up to 12 m/s, 30 s at red.
     case city
-    /// Stretches of random length and speed, every fourth a stop.
+    /// Stretches of random length and speed; on average, every fourth is a stop.
     case random
     /// Pairs of seconds and metres per second; the last continues forever.
     case stretches([(seconds: Int, speed: Double)])

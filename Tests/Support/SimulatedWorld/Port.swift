@@ -29,7 +29,7 @@ final class Port {
   var file: [UInt8] = []
   let faults: [Fault]
   /// The baud rate that the port is set to; nil while it is closed.
-  var speed: Int?
+  var baud: Int?
   var openedAt = BootInstant.boot
   var isPlugged = true
   /// Whether the recording is at its end.
@@ -80,7 +80,7 @@ final class Port {
   var next: BootInstant { reads.first?.at ?? .distantFuture }
 
   func close() {
-    speed = nil
+    baud = nil
     reads = []
     (isWatched, lowWaterMark, unread) = (recording == nil, 1, [])
     awaited = []
@@ -93,18 +93,18 @@ final class Port {
   }
 
   /// The baud rate at which the receiver sends.
-  func receiverSpeed(at second: Int, otherwise usual: Int) -> Int {
+  func receiverBaudRate(at second: Int, otherwise usual: Int) -> Int {
     for fault in faults where fault.isActive(at: Double(second)) {
-      if case .speed(let speed) = fault.kind { return speed }
+      if case .speed(let baud) = fault.kind { return baud }
     }
     return usual
   }
 
   /// The receiver writes an epoch.
   ///
-  /// - Parameter receiverSpeed: the receiver's baud rate.
-  func transmit(_ epoch: [UInt8], at second: Int, receiverSpeed: Int) {
-    guard let speed, !epoch.isEmpty else { return }
+  /// - Parameter receiverBaudRate: the baud rate at which it sends.
+  func transmit(_ epoch: [UInt8], at second: Int, receiverBaudRate: Int) {
+    guard let baud, !epoch.isEmpty else { return }
     var bytes = epoch
     if !isDisturbed(at: second) { lastWhole = second }
     if isDisturbed(at: second) {
@@ -117,7 +117,7 @@ final class Port {
         }
       }
     }
-    if receiverSpeed != speed { corrupt(&bytes, 1) }
+    if receiverBaudRate != baud { corrupt(&bytes, 1) }
     if bytes != epoch { collisions.look(at: bytes, written: epoch, at: second) }
     let pieces = max(Int.random(in: (isSplit ? 2 : -4)...3, using: &random), 1)
     var start = 0

@@ -72,7 +72,7 @@ extension Scenario {
         acts.append((from + Int.random(in: 1...200, using: &random), .resume))
       }
     }
-    // Every sixth receiver reports no date, and its machine's clock starts at any time and is set later.
+    // Every sixth receiver reports no date, and its machine's clock starts at any time and may be set later.
     if seed % 6 == 3 { removeDate(using: &random) }
     // Every fourth machine monitors its network, and sometimes suspends.
     if seed % 4 == 1 { addConnectivity(using: &random) }
@@ -96,12 +96,12 @@ extension Scenario {
   /// Seeds after this one also have faults of settings, credentials and directories.
   static let lastOfFirstRange: UInt64 = 10_000_000
 
-  /// A server that rejects past positions after an outage, from its own seed: the faults above seldom coincide with a
+  /// A server that rejects past positions after an outage, from its own seed: other faults seldom coincide with a
   /// backlog.
   private mutating func addRefusedBacklog() {
     var random = SplitMix64(seed: seed ^ 0x6261_636B)
     guard Int.random(in: 0..<12, using: &random) == 0 else { return }
-    // The run is long enough for the third rejection of a position.
+    // Half of these runs are long enough for the third rejection of a position.
     if Bool.random(using: &random) {
       duration = max(duration, 600)
       settings.append(.interval(5))

@@ -121,7 +121,7 @@ struct Scenario {
   static let bootMilliseconds = boot.milliseconds
   static let buildDate = Timestamp(seconds: 1_795_219_200)
 
-  func adjust(_ configuration: inout VehicleAgent.Configuration) {
+  func applySettings(to configuration: inout VehicleAgent.Configuration) {
     configuration.filter.usesRecordedTimes = recording != nil
     for setting in settings {
       switch setting {

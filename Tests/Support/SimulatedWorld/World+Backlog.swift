@@ -9,7 +9,8 @@ import Timekeeping
 
 /// Checks of queued positions.
 extension World {
-  /// Each queued position has arrived, is pending, or was removed for a named reason.
+  /// Each queued position has arrived, is pending, was removed for a named reason, or was lost with the store's file or
+  /// in a power cut.
   func checkBacklog() {
     var accounted = lostInCuts.union(forgotten)
     for applied in server.applied {
@@ -74,7 +75,7 @@ extension World {
     }
   }
 
-  /// After the network's return and some accepted updates, nothing is pending.
+  /// After the network's return and some accepted updates, at most one position is pending.
   func checkDrain() {
     let mayStayPending = scenario.faults.contains { fault in
       switch fault.kind {
@@ -105,7 +106,7 @@ extension World {
     }
   }
 
-  /// Whether the machine was off or suspended at any time in these seconds.
+  /// Whether the machine was off or suspended at any time in these seconds, or in the minute before.
   func isOffOrSuspended(_ seconds: Range<Double>) -> Bool {
     scenario.acts.contains {
       $0.act.lasts > 0 && Double($0.second) < seconds.upperBound

@@ -99,7 +99,7 @@ extension World {
     for fault in scenario.faults where fault.source == index && fault.isActive(at: Double(second)) {
       switch fault.place {
       case .receiver: coverage.faults.cover(FaultCase(fault.kind))
-      case .line where ports[index].speed != nil || !ports[index].isPlugged:
+      case .line where ports[index].baud != nil || !ports[index].isPlugged:
         coverage.faults.cover(FaultCase(fault.kind))
       default: break
       }

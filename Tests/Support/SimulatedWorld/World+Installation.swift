@@ -12,7 +12,7 @@ struct Installation {
     /// Whether the token provider does not know the vehicle.
     var isTokenWrong = false
 
-    /// The number in the token provider's URL.
+    /// The part of the token provider's URL that differs between editions.
     var path: String { (isTokenWrong ? "wrong" : "token") + (number == 0 ? "" : "\(number)") }
 
     func parts(of vehicle: String) -> SettingsParts {
@@ -153,7 +153,7 @@ extension World {
   }
 
   /// Whether the daemon refuses these settings, because they were rolled back.
-  func checkRejected(_ new: Daemon.Configuration, _ input: Daemon.Input) -> Bool {
+  func areRejected(_ new: Daemon.Configuration, _ input: Daemon.Input) -> Bool {
     guard case .settingsRead = input, new.parts.all == installation.rejected, let text = installation.confirmation
     else { return false }
     return text.contains("taken-back \(new.parts.all) ") && installation.keptVehicle != nil

@@ -17,7 +17,7 @@ extension World {
 
   /// - Returns: the other daemon that has locked the vehicle; nil if this daemon has.
   func lock(_ vehicle: String) -> VehicleHolder? {
-    guard lockedVehicle != vehicle, isTaken(vehicle) else {
+    guard lockedVehicle != vehicle, isLockedByOther(vehicle) else {
       lockedVehicle = vehicle
       if let since = inUseSince { inactiveSpans.append(since...now) }
       inUseSince = nil
@@ -30,10 +30,10 @@ extension World {
     return World.other
   }
 
-  private func isTaken(_ vehicle: String) -> Bool {
-    let isTaken = scenario.isActive(at: second) { if case .otherDaemon(vehicle) = $0 { true } else { false } }
-    if isTaken { coverage.faults.cover(.otherDaemon) }
-    return isTaken
+  private func isLockedByOther(_ vehicle: String) -> Bool {
+    let isLockedByOther = scenario.isActive(at: second) { if case .otherDaemon(vehicle) = $0 { true } else { false } }
+    if isLockedByOther { coverage.faults.cover(.otherDaemon) }
+    return isLockedByOther
   }
 
   /// The pause, and the time in which another daemon has locked the vehicle, unless they have ended.

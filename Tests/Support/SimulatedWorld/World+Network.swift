@@ -88,7 +88,7 @@ extension World {
     line?.drop()
   }
 
-  /// The outcome of a request on a bad connection.
+  /// Schedules the outcome of a request on a bad connection.
   func answer(_ id: UInt64, _ flight: Flight, on bad: Fault.BadConnection) {
     guard update?.id == id else { return }
     let outcome: HTTPOutcome =

@@ -12,8 +12,8 @@ extension Port {
 extension World {
   private static let readSize = 4096
 
-  /// The contents of the scenario's file: a drive in the previous hour.
-  func recordFile() {
+  /// Writes the scenario's file: a recorded drive that began an hour before the run.
+  func writeRecording() {
     guard case .file(let count, let isInaccurate) = scenario.recording else { return }
     var drive = self.drive
     for second in 1...count {
@@ -35,8 +35,8 @@ extension World {
 
   /// The daemon requests more data.
   func askRecording(_ index: Int) {
-    if !ports[index].hasEnded, ports[index].speed == nil {
-      ports[index].speed = scenario.baud
+    if !ports[index].hasEnded, ports[index].baud == nil {
+      ports[index].baud = scenario.baud
       ports[index].openedAt = now
       ports[index].isReleased = false
     }

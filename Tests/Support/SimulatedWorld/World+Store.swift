@@ -112,7 +112,7 @@ extension World {
 
   /// The position that was queued in this step and must be on disk at once even in a long outage: the first one after
   /// the vehicle has parked.
-  func stop() -> Backlog.ID? {
+  func stopPosition() -> Backlog.ID? {
     var stop: Backlog.ID?
     // A burst of fixes is one step: the vehicle may have parked after a report within the burst.
     for (message, _, isParked) in messages {

@@ -36,7 +36,7 @@ extension World {
     return "\(scenario.source)\n\n\(picture)\n\n\(lines.joined(separator: "\n"))\n"
   }
 
-  /// A second, rounded to the millisecond, right-aligned in a column of this width.
+  /// A time in seconds, rounded to the millisecond, right-aligned in a column of this width.
   static func column(_ second: Double, _ width: Int) -> String {
     let milliseconds = Int((second * 1000).rounded())
     let text = "\(milliseconds / 1000).\(String("\(1000 + milliseconds % 1000)".dropFirst()))"

@@ -61,7 +61,7 @@ extension World {
     }
   }
 
-  /// The name of an effect of the vehicle.
+  /// The first 80 characters of an effect of the vehicle.
   static func brief(_ effect: VehicleAgent.Effect) -> String { String("\(effect)".prefix(80)) }
 
   private static func brief(_ outcome: HTTPOutcome) -> String {

@@ -130,7 +130,7 @@ final class World {
   /// When token fetches failed.
   var tokenFailures: [BootInstant] = []
   /// When the machine was suspended, or knew that it had no network.
-  var pauses: [ClosedRange<BootInstant>] = []
+  var disconnectedSpans: [ClosedRange<BootInstant>] = []
   /// When the agent dropped the open connections.
   var drops: [BootInstant] = []
   var finishedAt: BootInstant?
@@ -282,7 +282,7 @@ final class World {
     phase = Int(scenario.seed % 32)
     if scenario.seed % 3 == 0 { line = VirtualLine(seed: scenario.seed) }
     configuration = try World.configuration(vehicle: "truck-1")
-    scenario.adjust(&configuration)
+    scenario.applySettings(to: &configuration)
     configuration.tokenKey = StoredToken.Key(subject: "truck-1", boot: "0")
     configuration.boot = "0"
     daemon = World.daemon(seed: scenario.seed)
@@ -301,7 +301,7 @@ final class World {
     wallError = scenario.wallError ?? -Scenario.boot.milliseconds / 1000
     queue.schedule(.tick(second: 1), at: World.time(1))
     for (second, act) in scenario.acts { queue.schedule(.act(act), at: World.time(second)) }
-    recordFile()
+    writeRecording()
   }
 
   static func configuration(vehicle: String, provider: String = "token") throws -> VehicleAgent.Configuration {
@@ -510,7 +510,7 @@ final class World {
   /// The network disappears or returns; each time that it returns, the machine has another address.
   func changeNetwork(isUsable: Bool = true) {
     var state = NetworkState()
-    if let absentSince { pauses.append(absentSince...now) }
+    if let absentSince { disconnectedSpans.append(absentSince...now) }
     absentSince = isUsable ? nil : now
     state.isIsolated = !isUsable && scenario.seed % 3 == 0
     if isUsable {
@@ -548,7 +548,7 @@ final class World {
     }
     now = wake
     (resumedAt, suspendedFor) = (wake, wake - suspendedAt)
-    pauses.append(suspendedAt...wake)
+    disconnectedSpans.append(suspendedAt...wake)
     handle(.resumed(after: wake - suspendedAt))
   }
 
@@ -568,7 +568,7 @@ final class World {
     guard var new = try? World.configuration(vehicle: other, provider: edition.path) else {
       return .invalid("no vehicle")
     }
-    scenario.adjust(&new)
+    scenario.applySettings(to: &new)
     // A stored token of another provider is not used.
     let subject = edition.number == 0 ? other : "\(other)/\(edition.path)"
     new.tokenKey = StoredToken.Key(subject: subject, boot: "\(boots)")
@@ -639,7 +639,7 @@ final class World {
         cover(input)
         switch input {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))):
-          if !checkRejected(new, input) { configure(new) }
+          if !areRejected(new, input) { configure(new) }
         // Without settings, the daemon does not notice such an input.
         case .vehicle(let input) where isRunning: reach.note(input, at: now)
         default: break
@@ -681,7 +681,7 @@ final class World {
     }
     if !isRunning { isRunning = daemon.run != nil }
     let hasBacklogChanged = followMessages()
-    if let stop = stop() { newStop = stop }
+    if let position = stopPosition() { newStop = position }
     // If another input came first, the planned step may be unnecessary.
     if let planned { coverage.steps.cover(StepCase(planned)) }
     if let planned, case .toVehicle(.deadline)? = messages.first?.message {
@@ -1075,7 +1075,7 @@ final class World {
 
   // MARK: - Observations
 
-  /// The latest time at which all requests in flight have ended.
+  /// The time by which all requests in flight have ended.
   var busyUntil: BootInstant {
     max(update?.flight.endsBy ?? now, fetch?.flight.endsBy ?? now)
   }
