@@ -189,7 +189,7 @@ reproducible-test: setup-build setup-deb ## Release: Builds the packages twice, 
 downgrade-test: build ## Release: Upgrades and downgrades between OLD, an earlier package, and this one with one backlog file.
 	Tests/Interop/downgrade.py $(OLD) $(BIN)
 
-interop: build ## Tests with real programs: Google's client libraries, gpsd, nghttpx, ModemManager, a browser; PART=programs or trials.
+interop: build ## Tests with real programs: Google's client libraries, gpsd, nghttpx, ModemManager, a browser; PART=programs, receivers or trials.
 	Tests/Interop/run.sh $(BIN) $(PART)
 
 h2-interop: setup build ## Tests with real programs: 400 updates through each of seven HTTP/2 servers.

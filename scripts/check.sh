@@ -55,6 +55,8 @@ wait_for() {
   local others=$!
   step "trials with real processes" make --no-print-directory interop PART=trials &
   others+=" $!"
+  step "receivers and gpsd" make --no-print-directory interop PART=receivers &
+  others+=" $!"
   step "independent programs" make --no-print-directory interop PART=programs
   for job in $others; do wait "$job"; done
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests with other projects' code: run.sh BINDIR [programs | trials], with the release builds of the programs there.
-# The trials mostly wait, so they can run concurrently with the programs.
+# Tests with other projects' code: run.sh BINDIR [programs | receivers | trials], with the release builds of the programs there.
+# All three mostly wait, so they can run concurrently.
 set -euo pipefail
 
 bin=$1
@@ -54,6 +54,12 @@ programs() {
     "$python" "$here/varlink_clients.py" "$bin"
   judge "Metrics and alerts, judged by Prometheus' own programs" \
     "$here/prometheus.sh" "$bin"
+  judge "The largest backlog, and a file with a million positions" \
+    "$here/full-backlog.sh" "$bin"
+  judge "The live map in a browser, with four vehicles and every button" \
+    python3 "$here/browser/live_map.py" "$bin" --screenshots "$here/../../build/screenshots"
+}
+receivers() {
   judge "Recorded receivers against gpsd's answers" \
     "$here/nmea-corpus.sh" "$bin/fleet-locationctl"
   judge "Recorded drives through gpsd's decoder and directly: the same verdicts" \
@@ -70,12 +76,8 @@ programs() {
     "$here/polkit.sh"
   judge "A virtual serial port of socat's, restarted on either side" \
     "$here/virtual-port.sh" "$bin"
-  judge "The largest backlog, and a file with a million positions" \
-    "$here/full-backlog.sh" "$bin"
   judge "NMEA over the network: socat, gpsd, lost datagrams, hostile senders" \
     python3 "$here/network-sources.py" "$bin"
-  judge "The live map in a browser, with four vehicles and every button" \
-    python3 "$here/browser/live_map.py" "$bin" --screenshots "$here/../../build/screenshots"
 }
 trials() {
   judge "The live map with three hundred vehicles" \
@@ -93,7 +95,8 @@ trials() {
 }
 case ${2:-all} in
   programs) programs ;;
+  receivers) receivers ;;
   trials) trials ;;
-  all) programs; trials ;;
-  *) echo "run.sh BINDIR [programs | trials]" >&2; exit 64 ;;
+  all) programs; receivers; trials ;;
+  *) echo "run.sh BINDIR [programs | receivers | trials]" >&2; exit 64 ;;
 esac
