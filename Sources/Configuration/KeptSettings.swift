@@ -89,7 +89,7 @@ extension KeptSettings {
     try TOMLParser.parse(TOMLValue.uncommented(bytes), file: path)
   }
 
-  /// Their parts, as texts; nil if they cannot be read.
+  /// The canonical text of each part of these settings; nil if they cannot be read.
   package var texts: SettingsTexts? { (try? root()).map { SettingsTexts($0) } }
 
   /// The digest of the credentials' values with which they worked; "-" if there were none, or if an earlier release

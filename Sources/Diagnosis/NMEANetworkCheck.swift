@@ -89,7 +89,9 @@ struct NMEANetworkCheck: Check {
     var permitted: [IPAddress] = []
     var notPermitted: [IPAddress] = []
     /// Notes each address once, at most eight permitted and eight others.
-    func note(_ address: IPAddress, _ allow: [AddressRange]) -> Bool {
+    ///
+    /// - Returns: whether to read from it: only the first permitted address is read.
+    func admit(_ address: IPAddress, _ allow: [AddressRange]) -> Bool {
       let isAllowed = allow.contains { $0.contains(address) }
       if isAllowed {
         if !permitted.contains(address), permitted.count < 8 { permitted.append(address) }
@@ -111,7 +113,7 @@ struct NMEANetworkCheck: Check {
       case .connect: return
       case .listen(let address, let allow):
         listener = try StreamListener(loop: loop, host: address.host, port: address.port) { connection in
-          guard note(connection.address, allow), connections.count < 8,
+          guard admit(connection.address, allow), connections.count < 8,
             let socket = try? StreamSocket(
               loop: loop, connection: connection, onBytes: { probe.receive($0) }, onEnd: { _ in })
           else { return }
@@ -120,7 +122,7 @@ struct NMEANetworkCheck: Check {
       case .datagrams(let address, let group, let allow):
         datagrams = try DatagramSocket(
           loop: loop, host: address.host, port: address.port, group: group,
-          onDatagram: { bytes, sender, _ in if note(sender, allow) { probe.receive(bytes) } }, onEnd: { _ in })
+          onDatagram: { bytes, sender, _ in if admit(sender, allow) { probe.receive(bytes) } }, onEnd: { _ in })
       }
     } catch {
       return report(.fail(.listenFailed, error.message, ConnectionAdvice.listener(error).sentenceCase))

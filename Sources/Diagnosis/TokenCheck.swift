@@ -40,8 +40,8 @@ struct TokenCheck: Check {
     }
   }
 
-  /// The warnings about credentials. If the provider has rejected the request, they are its cause, and therefore
-  /// failures.
+  /// The warnings about credentials. If the provider has rejected the request, they are failures, because
+  /// they are the likely cause.
   nonisolated static func findings(_ warnings: [String], failure: TokenFailure?) -> [Finding] {
     let rejections: [TokenFailure.Reason] = [.status(400), .status(401), .status(403)]
     let isRejected = failure.map { rejections.contains($0.reason) } ?? false

@@ -37,10 +37,10 @@ package final class Emulator {
   ///
   /// - Parameter isWatched: whether a page of the live map is open.
   package func performPendingWork(at now: ServerTime, isWatched: Bool) -> HTTPServer.PendingWork {
-    var business = HTTPServer.PendingWork()
+    var work = HTTPServer.PendingWork()
     let end = service.endFaults(at: now)
-    business.events = map.dueEvents(isWatched: isWatched, at: now)
-    business.deadline = [end, map.deadline].compactMap { $0 }.min()
-    return business
+    work.events = map.dueEvents(isWatched: isWatched, at: now)
+    work.deadline = [end, map.deadline].compactMap { $0 }.min()
+    return work
   }
 }

@@ -159,9 +159,9 @@ import Glibc
   }
 
   private func sendDue(at now: ServerTime) -> Int64? {
-    let business = performPendingWork(now, !streams.isEmpty)
-    for event in business.events { send(event) }
-    return business.deadline
+    let work = performPendingWork(now, !streams.isEmpty)
+    for event in work.events { send(event) }
+    return work.deadline
   }
 
   private func send(_ event: [UInt8]) {

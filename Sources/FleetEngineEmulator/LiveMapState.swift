@@ -11,8 +11,8 @@ package struct LiveMapState: Sendable {
 
   /// Maximum lines of the log.
   private static let maxLines = 50
-  /// Maximum entries of the story, of all vehicles.
-  private static let maxStory = 500
+  /// Maximum entries of the event list of all vehicles.
+  private static let maxStoryEntries = 500
   /// Maximum number of vehicles; when it is exceeded, the one that has been silent longest is removed.
   private static let maxVehicles = 5000
   /// Maximum positions of all tracks together, and of the initial state of a page.
@@ -147,7 +147,7 @@ package struct LiveMapState: Sendable {
     var entry = data
     entry["name"] = .string(name)
     story.append(entry)
-    if story.count > Self.maxStory { story.removeFirst() }
+    if story.count > Self.maxStoryEntries { story.removeFirst() }
   }
 
   private mutating func makeRoom(for vehicle: String) {

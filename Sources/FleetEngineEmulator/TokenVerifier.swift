@@ -47,13 +47,13 @@ package struct TokenVerifier {
     try checkTimes(claims, at: now)
     try checkRevocation(claims, vehicle: vehicle)
     guard claims["aud"]?.string == TokenIssuer.audience else {
-      throw denied("The token is not for the audience \(TokenIssuer.audience).", "AUDIENCE_MISMATCH")
+      throw permissionDenied("The token is not for the audience \(TokenIssuer.audience).", "AUDIENCE_MISMATCH")
     }
     guard let rights = claims["authorization"], case .object = rights else {
-      throw denied("JWT does not contain any scopes.", "ACCESS_TOKEN_SCOPE_INSUFFICIENT")
+      throw permissionDenied("JWT does not contain any scopes.", "ACCESS_TOKEN_SCOPE_INSUFFICIENT")
     }
     guard let allowed = rights[service.claim]?.string, allowed == vehicle || allowed == "*" else {
-      throw denied("The token does not allow access to this \(service.noun).", "VEHICLE_MISMATCH")
+      throw permissionDenied("The token does not allow access to this \(service.noun).", "VEHICLE_MISMATCH")
     }
   }
 
@@ -76,7 +76,7 @@ package struct TokenVerifier {
       let signature = Base64.decode(parts[2], alphabet: .url)
     else { throw unreadable("a part of the JWT cannot be decoded") }
     guard header["alg"]?.string == "RS256" else {
-      throw denied("The token must be signed with RS256.", "ALGORITHM_NOT_ALLOWED")
+      throw permissionDenied("The token must be signed with RS256.", "ALGORITHM_NOT_ALLOWED")
     }
     guard let signer = signers.first(where: { $0.key.identifier == header["kid"]?.string }),
       signer.key.isSignature(signature, of: Array("\(parts[0]).\(parts[1])".utf8))
@@ -132,7 +132,7 @@ package struct TokenVerifier {
     APIError(.unauthenticated, message, reason: reason)
   }
 
-  private func denied(_ message: String, _ reason: String) -> APIError {
+  private func permissionDenied(_ message: String, _ reason: String) -> APIError {
     APIError(.permissionDenied, message, reason: reason)
   }
 }

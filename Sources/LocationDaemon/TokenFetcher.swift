@@ -51,7 +51,7 @@ final class TokenFetcher {
     }
   }
 
-  /// Applies new settings: the headers whose secret is in a file.
+  /// Applies new settings: which headers have their secret in a file, and the origin to which they may be sent.
   func configure(_ settings: Settings.Token, _ provider: TokenProvider) {
     secretFiles = [:]
     guard case .http(let endpoint) = provider else { return }

@@ -26,7 +26,7 @@ package struct ReviewMap: Sendable {
     self.title = title
   }
 
-  /// The SVG document, in UTF-8.
+  /// The SVG document.
   package var svg: String {
     let details = Array(review.episodes.prefix(ReviewMap.maximumDetails))
     let overviewTop = 76.0

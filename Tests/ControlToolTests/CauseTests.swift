@@ -412,7 +412,7 @@ struct CauseTests {
     expectEqual(Set(snapshots.map { Next($0.next) }), Set(Next.allCases))
   }
 
-  @Test("STATUS=, `status`, `status --json` and `explain` name the same cause", arguments: CauseTests.cases)
+  @Test("the summary, `status`, `status --json` and `explain` name the same cause", arguments: CauseTests.cases)
   func oneCause(item: Case) throws {
     let report = try outputs(item).report
     let state = try #require(report.state)

@@ -35,7 +35,7 @@ struct SettingsConfirmationTests {
     return state
   }
 
-  /// The number of seconds that count towards the limit, of 20 s in this state.
+  /// Of 20 s spent in this state, the number of seconds that count towards the limit.
   private static func countedTime(_ confirmation: SettingsConfirmation, _ state: VehicleAgent.Readiness) -> Int64 {
     var confirmation = confirmation
     _ = confirmation.observe(state, at: second(10))

@@ -17,10 +17,10 @@ struct UpdateFloorTests {
   @Test("before the first update there is no minimum interval; after it, the next update waits")
   func update() {
     var floor = UpdateFloor()
-    expectEqual(floor.end(after: .seconds(5)), .boot)
+    expectEqual(floor.earliestUpdate(minimumInterval: .seconds(5)), .boot)
     floor.begin(at: .boot + .seconds(10))
-    expectEqual(floor.end(after: .seconds(5)), .boot + .seconds(15))
-    expectEqual(floor.end(after: .seconds(20)), .boot + .seconds(30))
+    expectEqual(floor.earliestUpdate(minimumInterval: .seconds(5)), .boot + .seconds(15))
+    expectEqual(floor.earliestUpdate(minimumInterval: .seconds(20)), .boot + .seconds(30))
   }
 
   @Test("a vehicle that is configured again keeps its minimum interval, and other vehicles have their own")

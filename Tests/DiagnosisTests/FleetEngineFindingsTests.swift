@@ -103,7 +103,7 @@ struct FleetEngineFindingsTests {
 
   private static let build = Timestamp(seconds: 1_795_219_200)
 
-  @Test("each transport error fails with advice", arguments: TransportFailure.Kind.allCases)
+  @Test("the check fails with advice on each transport error", arguments: TransportFailure.Kind.allCases)
   func failures(_ kind: TransportFailure.Kind) {
     let findings = FleetEngineFindings.findings(
       .failure(TransportFailure(kind, "host:443: words")), settings: Self.settings, at: TokenFixture.now)

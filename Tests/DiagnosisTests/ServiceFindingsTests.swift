@@ -69,7 +69,7 @@ struct ServiceFindingsTests {
       ])
   }
 
-  @Test("a last update more than two of the daemon's heartbeats ago fails")
+  @Test("a service fails if its last update was accepted more than two of the daemon's heartbeats ago")
   func stale() throws {
     for (age, heartbeat, isWell) in [(121, 60, false), (121, 90, true), (21, 10, false)] {
       let report = try Self.status(["lastUpdate": age, "heartbeat": heartbeat])

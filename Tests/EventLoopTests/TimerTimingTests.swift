@@ -5,7 +5,7 @@ import LoopTesting
 import Testing
 import Timekeeping
 
-/// How late a timer fires. `make test` runs this suite alone, like all `…TimingTests`.
+/// How late a timer fires. `make test` runs this suite after all others, like all `…TimingTests`.
 @Suite(.serialized) struct TimerTimingTests {
   @Test("A timer never fires early, and always fires less than 200 ms late")
   func timer() throws {

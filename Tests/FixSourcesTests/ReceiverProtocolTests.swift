@@ -5,7 +5,7 @@ import Testing
 import Timekeeping
 
 struct ReceiverProtocolTests {
-  /// Two or three messages of each protocol, as receivers send them.
+  /// Two or three messages of each protocol with valid framing; most have a shortened payload.
   private static let messages: [(ReceiverProtocol, [UInt8])] = [
     // NAV-PVT with length 0, twice.
     (.ubx, [0xB5, 0x62, 0x01, 0x07, 0, 0, 0x08, 0x19, 0xB5, 0x62, 0x01, 0x07, 0, 0, 0x08, 0x19]),

@@ -216,7 +216,7 @@ struct PositionUpdateTests {
       // A captive portal or a firewall answers 403 with a page.
       expectEqual(failure(status, page)?.mayBeDueToForm, (status != 403), "\(status)")
       expectEqual(failure(status, page)?.isAboutRequest, true, "\(status)")
-      // A server that requests a wait has another reason.
+      // A rejection with `Retry-After` has a cause other than the form.
       let wait = failure(status, error, [("Retry-After", "30")])
       expect(wait?.mayBeDueToForm == false && wait?.isAboutRequest == true, "\(status)")
     }

@@ -138,7 +138,7 @@ struct TokenAfterRestartTests {
   }
 
   @Test("a token that cannot be cached causes a warning, and updates are sent all the same")
-  func noDirectory() throws {
+  func notWritable() throws {
     let obstacle = runtime + "/token.new"
     mkdir(obstacle, 0o700)
     expect(

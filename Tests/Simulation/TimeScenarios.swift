@@ -263,7 +263,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "if the machine's clock is years ahead, the first update waits for 5 s of steady receiver time, and 3 s at most more",
+    "if the machine's clock is years ahead, the first update waits for 5 s of steady receiver time, and at most 3 s more",
     arguments: [315_360_000, 946_080_000] as [Int64])
   func firstUpdate(wallError: Int64) throws {
     let world = try World.drive(Scenario(duration: 60, wallError: wallError, hasCertificates: true))

@@ -24,7 +24,7 @@ struct BootInstantTests {
     expect(deadline.isMissed(at: deadline + .seconds(30)))
   }
 
-  @Test("for a seed, SplitMix64 gives the same numbers as its authors' C program")
+  @Test("for a seed, SplitMix64 gives the same numbers as Vigna's C program")
   func splitMix() {
     var random = SplitMix64(seed: 1_234_567)
     // The first numbers of the C program.

@@ -43,8 +43,8 @@ extension Settings {
     let (interval, heartbeat) = (agent.reporting.interval, agent.reporting.heartbeat)
     // If the endpoint has a mistake, it is not known whether it is a loopback address, so short intervals are not
     // reported.
-    let isLoopback = !reader.isValid(\Settings.fleetEngine.endpoint) || fleetEngine.isLoopback
-    if interval < .seconds(5), !isLoopback {
+    let mayBeLoopback = !reader.isValid(\Settings.fleetEngine.endpoint) || fleetEngine.mayBeLoopback
+    if interval < .seconds(5), !mayBeLoopback {
       reader.problem(
         with: intervalKey,
         "is under 5s, which Fleet Engine does not accept; allowed: 5s to 60s (less only with an endpoint on loopback)")
@@ -66,7 +66,7 @@ extension Settings {
         with: heartbeatKey,
         "is over 50s: with the time that a request takes, gaps would exceed the minute after which a vehicle counts as lost"
       )
-    } else if heartbeat < .seconds(5), !isLoopback {
+    } else if heartbeat < .seconds(5), !mayBeLoopback {
       reader.problem(with: heartbeatKey, "is under 5s, which Fleet Engine does not accept; allowed: 5s to 50s")
     }
   }

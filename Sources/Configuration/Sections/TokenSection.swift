@@ -172,7 +172,7 @@ extension SettingsReader {
     }
   }
 
-  /// Sets the preset's values, except for keys that are written.
+  /// Sets the preset's values, except for keys that the settings files set.
   private func apply(_ preset: TokenResponseFormat, to draft: inout TokenSection) {
     func apply<Value>(_ property: WritableKeyPath<TokenResponseFormat, Value>) {
       let format: WritableKeyPath<TokenSection, TokenResponseFormat> = \.endpoint.format

@@ -4,7 +4,7 @@ import JSON
 import Timekeeping
 
 extension TokenResponseFormat {
-  private enum End {
+  private enum StatedExpiration {
     case after(Duration)
     case at(Timestamp)
   }
@@ -16,7 +16,7 @@ extension TokenResponseFormat {
     of json: JSONValue?, claims: TokenClaims, _ response: Response, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> (Duration, AccessToken.LifetimeSource) {
     let whole = claims.issuedAt.flatMap { issued in claims.expiresAt.map { $0 - issued } }
-    let end = try end(of: json, claims: claims, response)
+    let end = try statedExpiration(of: json, claims: claims, response)
     let created = json.flatMap(createdAt)
     let isClockPlausible = now.wall >= buildDate
     let stated =
@@ -44,7 +44,7 @@ extension TokenResponseFormat {
 
   /// The remaining lifetime for a response that was made for this request.
   private func fresh(
-    _ end: End?, _ created: Timestamp?, _ date: Timestamp?, wall: Timestamp?
+    _ end: StatedExpiration?, _ created: Timestamp?, _ date: Timestamp?, wall: Timestamp?
   ) -> (Duration, AccessToken.LifetimeSource)? {
     switch end {
     case nil: return nil
@@ -60,7 +60,7 @@ extension TokenResponseFormat {
   /// After a step of the clock, either may be wrong; using an expired token costs one request, discarding a valid one
   /// costs the position.
   private func stored(
-    _ end: End?, _ created: Timestamp?, _ whole: Duration?, _ age: Duration, wall: Timestamp?
+    _ end: StatedExpiration?, _ created: Timestamp?, _ whole: Duration?, _ age: Duration, wall: Timestamp?
   ) -> (Duration, AccessToken.LifetimeSource)? {
     var byAge: (Duration, AccessToken.LifetimeSource)?
     var byClock: (Duration, AccessToken.LifetimeSource)?
@@ -91,7 +91,7 @@ extension TokenResponseFormat {
   /// - Parameter wall: this machine's clock, for a response without a date.
   func statedExpiration(_ json: JSONValue, _ response: Response, wall: Timestamp) -> Timestamp? {
     guard expiration != .jwt, let value = expirationKey.flatMap({ json.value(at: $0) }) else { return nil }
-    return switch TokenResponseFormat.end(value, as: expiration) {
+    return switch TokenResponseFormat.statedExpiration(value, as: expiration) {
     case .at(let stamp)?: stamp
     case .after(let duration)?: (response.date ?? wall) - response.age + duration
     case nil: nil
@@ -100,12 +100,14 @@ extension TokenResponseFormat {
 
   private func createdAt(_ json: JSONValue) -> Timestamp? {
     guard let key = creationKey, let value = json.value(at: key),
-      case .at(let created)? = TokenResponseFormat.end(value, as: expiration)
+      case .at(let created)? = TokenResponseFormat.statedExpiration(value, as: expiration)
     else { return nil }
     return created
   }
 
-  private func end(of json: JSONValue?, claims: TokenClaims, _ response: Response) throws(TokenFailure) -> End? {
+  private func statedExpiration(
+    of json: JSONValue?, claims: TokenClaims, _ response: Response
+  ) throws(TokenFailure) -> StatedExpiration? {
     guard expiration != .jwt, let key = expirationKey, let json else { return claims.expiresAt.map { .at($0) } }
     guard let value = json.value(at: key) else {
       throw TokenFailure(
@@ -113,7 +115,7 @@ extension TokenResponseFormat {
         "\(response.origin) gave nothing at `\(key)`\(TokenResponseFormat.keys(of: json))"
       )
     }
-    guard let end = TokenResponseFormat.end(value, as: expiration) else {
+    guard let end = TokenResponseFormat.statedExpiration(value, as: expiration) else {
       throw TokenFailure(
         .unknownLifetime,
         "what \(response.origin) gave at `\(key)` is not in the format of token.expiration_format (\(expiration.rawValue))"
@@ -122,7 +124,7 @@ extension TokenResponseFormat {
     return end
   }
 
-  private static func end(_ value: JSONValue, as format: Expiration) -> End? {
+  private static func statedExpiration(_ value: JSONValue, as format: Expiration) -> StatedExpiration? {
     switch format {
     case .epochSeconds:
       return value.integer.map { .at(Timestamp(seconds: $0)) }

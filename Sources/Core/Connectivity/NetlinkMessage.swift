@@ -101,8 +101,8 @@ package enum NetlinkMessage: Equatable, Sendable {
       case 1: address = Array(value)
       case 2: local = Array(value)
       case 8:
-        var number = NetlinkReader(value)
-        flags = number.number(UInt32.self) ?? flags
+        var payload = NetlinkReader(value)
+        flags = payload.number(UInt32.self) ?? flags
       default: break
       }
     }
@@ -127,12 +127,12 @@ package enum NetlinkMessage: Equatable, Sendable {
     guard type == 1, flags & 0x200 == 0, isGone || flags & 0x1 == 0 else { return nil }
     var route = NetworkTable.Route(family: family, links: [], gateway: [], priority: 0)
     reader.attributes { type, value in
-      var number = NetlinkReader(value)
+      var payload = NetlinkReader(value)
       switch type {
-      case 4: route.links += number.number(Int32.self).map { [$0] } ?? []
+      case 4: route.links += payload.number(Int32.self).map { [$0] } ?? []
       case 5: route.gateway = Array(value)
-      case 6: route.priority = number.number(UInt32.self) ?? 0
-      case 9: route.links += number.nextHops()
+      case 6: route.priority = payload.number(UInt32.self) ?? 0
+      case 9: route.links += payload.nextHops()
       default: break
       }
     }

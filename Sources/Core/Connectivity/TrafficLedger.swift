@@ -90,7 +90,8 @@ package struct TrafficLedger: Equatable, Sendable {
   package static let maxTextSize = 1024
   /// A change of the date by more days is suspect.
   private static let maxPlausibleDays = 31
-  private static let firstReading = Duration.seconds(60)
+  /// The delay before the first reading, and the interval while the date is unknown.
+  private static let undatedInterval = Duration.seconds(60)
   private static let title = "fleet-locationd traffic 1"
 
   /// Since the start, up to the last reading.
@@ -122,7 +123,7 @@ package struct TrafficLedger: Equatable, Sendable {
   ///   - stored: what the previous run stored; invalid text is ignored.
   ///   - now: the start.
   package init(_ stored: String? = nil, at now: BootInstant) {
-    nextReading = now + TrafficLedger.firstReading
+    nextReading = now + TrafficLedger.undatedInterval
     storeAt = nextReading
     day = stored.flatMap(TrafficLedger.day(in:))
     lastStored = day.map(TrafficLedger.text(of:)) ?? ""
@@ -142,7 +143,7 @@ package struct TrafficLedger: Equatable, Sendable {
   ) -> [Effect] {
     undated += counted.since(sinceStart)
     sinceStart = counted
-    nextReading = now + (time == nil ? TrafficLedger.firstReading : TrafficLedger.interval)
+    nextReading = now + (time == nil ? TrafficLedger.undatedInterval : TrafficLedger.interval)
     guard let time else { return [] }
     if isDated { date() }
     var effects = begin(time.date, at: now)

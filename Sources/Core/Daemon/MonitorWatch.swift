@@ -6,7 +6,7 @@ import Vehicle
 /// What was last sent to the programs that monitor the daemon; exists while there are any.
 struct MonitorWatch: Sendable {
   /// Number of requests that have ended.
-  private var ended: Int
+  private var endedCount: Int
   /// Nil: no state was sent.
   private var state: MonitorItem.State?
 
@@ -14,11 +14,11 @@ struct MonitorWatch: Sendable {
   ///
   /// - Parameter state: what a new monitor was sent; nil: the next state is sent in any case.
   init(_ vehicle: VehicleAgent, state: MonitorItem.State?) {
-    ended = MonitorWatch.ended(vehicle)
+    endedCount = MonitorWatch.endedCount(vehicle)
     self.state = state
   }
 
-  private static func ended(_ vehicle: VehicleAgent) -> Int {
+  private static func endedCount(_ vehicle: VehicleAgent) -> Int {
     vehicle.statistics.failed.values.reduce(vehicle.statistics.accepted, +)
   }
 
@@ -26,9 +26,9 @@ struct MonitorWatch: Sendable {
   mutating func items(_ vehicle: VehicleAgent, at now: Moment) -> [MonitorItem] {
     let snapshot = vehicle.snapshot(at: now)
     var items: [MonitorItem] = []
-    let ended = MonitorWatch.ended(vehicle)
-    if ended != self.ended, let update = MonitorItem.Update(snapshot) { items.append(.update(update)) }
-    self.ended = ended
+    let endedCount = MonitorWatch.endedCount(vehicle)
+    if endedCount != self.endedCount, let update = MonitorItem.Update(snapshot) { items.append(.update(update)) }
+    self.endedCount = endedCount
     let state = MonitorItem.State(snapshot)
     if self.state?.isSimilar(to: state) != true {
       self.state = state

@@ -35,7 +35,7 @@ extension Run {
   }
 
   mutating func use(_ list: [Daemon.Source], at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
-    effects += sources.replace(by: list)
+    effects += sources.replaceAll(with: list)
     pass(.sources(sources.configured), at: now, observer, &effects)
     guard !sources.isVehicleInUse else { return }
     for source in list where source.session != nil {

@@ -89,7 +89,7 @@ struct SourceSessions: Sendable {
   /// Uses these sources from now on; new ones must then be started.
   ///
   /// - Returns: the operations that end the lines of the others.
-  mutating func replace(by list: [Daemon.Source]) -> [Daemon.Effect] {
+  mutating func replaceAll(with list: [Daemon.Source]) -> [Daemon.Effect] {
     lastID = max(lastID, list.map(\.configured.id).max() ?? 0)
     let used = isVehicleInUse ? [] : list
     let closed = held ?? []
@@ -111,7 +111,7 @@ struct SourceSessions: Sendable {
   /// Ends all sessions.
   mutating func removeAll() -> [Daemon.Effect] {
     isVehicleInUse = false
-    return replace(by: [])
+    return replaceAll(with: [])
   }
 
   /// What the vehicle knows about the sources, in order of priority.

@@ -271,7 +271,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   private func earliestAllowed(_ limit: BootInstant) -> (at: BootInstant, by: RequestLimit) {
-    let floor = floor.end(after: configuration.floor)
+    let floor = floor.earliestUpdate(minimumInterval: configuration.floor)
     return floor > limit ? (floor, .floor) : (limit, .attempts)
   }
 

@@ -13,9 +13,7 @@ struct UpdateFloor: Sendable {
   private var others: [(endpoint: FleetEngineEndpoint, start: BootInstant)] = []
 
   /// The earliest time of the next update.
-  ///
-  /// - Parameter time: the minimum between two updates.
-  func end(after time: Duration) -> BootInstant { start.map { $0 + time } ?? .boot }
+  func earliestUpdate(minimumInterval: Duration) -> BootInstant { start.map { $0 + minimumInterval } ?? .boot }
 
   /// An update was accepted, or may have been.
   mutating func begin(at now: BootInstant) { start = now }

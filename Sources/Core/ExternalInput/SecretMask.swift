@@ -87,39 +87,39 @@ enum SecretMask {
   /// The number of unusual character pairs.
   private static func unusualPairs(_ word: ArraySlice<Unicode.Scalar>) -> Int {
     var count = 0
-    // Letters since the last capital after a lower-case letter, and whether there is one.
-    var (hump, hasHumps) = (0, false)
+    // The number of letters in this part of a camel-case word (`fleetEngine` has two), and whether it has several.
+    var (partLength, hasParts) = (0, false)
     // Digits in a row, and whether the previous letter follows a digit.
     var (digits, followsDigit) = (0, false)
-    func endHump() {
-      if hasHumps, hump < 3 { count += 1 }
+    func endPart() {
+      if hasParts, partLength < 3 { count += 1 }
     }
     for (previous, scalar) in zip([nil] + word.map(Optional.some), word) {
       digits = isDigit(scalar) ? digits + 1 : 0
       guard let previous else {
-        hump = 1
+        partLength = 1
         continue
       }
       // `7fa3` and `7f3a`, but not `12Z`.
       if isLetter(previous), followsDigit { count += 1 }
       followsDigit = isDigit(previous) && isLetter(scalar)
       if isLower(previous), isUpper(scalar) {
-        if hump < 3 { count += 1 }
-        (hump, hasHumps) = (1, true)
+        if partLength < 3 { count += 1 }
+        (partLength, hasParts) = (1, true)
       } else if isLetter(previous), isLetter(scalar) {
-        hump += 1
+        partLength += 1
         if !isCommon(previous, scalar) { count += 1 }
       } else if isDigit(previous), isLetter(scalar) {
         count += 1
-        (hump, hasHumps) = (1, false)
+        (partLength, hasParts) = (1, false)
       } else if isLetter(previous), isDigit(scalar) {
-        endHump()
-        hasHumps = false
+        endPart()
+        hasParts = false
       } else if digits == 7, !word.allSatisfy(isDigit) {
         count += 2
       }
     }
-    if digits == 0 { endHump() }
+    if digits == 0 { endPart() }
     return count
   }
 

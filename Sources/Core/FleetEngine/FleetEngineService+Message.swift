@@ -63,14 +63,14 @@ extension JSONWriter {
     member("speedAccuracy", location.speedAccuracy, decimals: 2)
     switch field {
     case .location:
-      place("location", location.coordinate)
+      latLng("location", location.coordinate)
       key("locationSensor")
       string("GPS")
       key("updateTime")
       time(location.time)
       member("latlngAccuracy", location.horizontalAccuracy, decimals: 1)
     case .supplemental:
-      place("supplementalLocation", location.coordinate)
+      latLng("supplementalLocation", location.coordinate)
       if form.hasDefaults {
         // Proto field 20, with its default.
         key("supplementalLocationSensor")
@@ -99,7 +99,7 @@ extension JSONWriter {
 
   /// `google.type.LatLng`: six decimals of a degree are 0.1 m. Zeros are written, although protobuf's JSON allows
   /// omitting them.
-  private mutating func place(_ name: String, _ coordinate: Coordinate) {
+  private mutating func latLng(_ name: String, _ coordinate: Coordinate) {
     key(name)
     openObject()
     key("latitude")

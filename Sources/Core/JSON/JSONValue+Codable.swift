@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Supports types whose JSON the compiler derives (`Codable`): keyed, unkeyed and single values, optional members and
-// enums with payloads. Superclasses are not supported: no type here has one.
+// Supports types whose `Codable` conformance the compiler synthesizes: keyed, unkeyed and single values, optional
+// members and enums with associated values. Superclasses are not supported: no type here has one.
 
 extension JSONValue {
   /// - Throws: what the type throws; `EncodingError` for a number that JSON cannot represent.

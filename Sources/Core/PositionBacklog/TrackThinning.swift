@@ -44,9 +44,9 @@ struct TrackThinning {
   private let stops: [Int32]
   private var before: [Int32]
   private var after: [Int32]
-  /// Incremented on each change around a position: queue entries of older versions are void.
+  /// Incremented on each change around a position: heap entries of older versions are void.
   private var version: [UInt32]
-  private var queue = Queue()
+  private var candidates = CandidateHeap()
   /// The cosine of latitude where the track is nearest to the equator, so that no error is underestimated.
   private let latitudeCosine: Double
 
@@ -107,9 +107,9 @@ struct TrackThinning {
   }
 
   private mutating func thin(to goal: Int) {
-    queue.reserve(count)
+    candidates.reserve(count)
     for index in track.indices { offer(index) }
-    while count > goal, let next = queue.next() {
+    while count > goal, let next = candidates.next() {
       let index = Int(next.index)
       guard next.version == version[index], next.cost <= TrackThinning.maximumError else { continue }
       remove(index, cost: next.cost)
@@ -138,7 +138,7 @@ struct TrackThinning {
     guard stop == 0 || stop == stops[first] && stop == stops[last] else { return }
     let cost = max(interpolationError[index], interpolationError[last]) + distance(of: index, between: first, and: last)
     guard cost <= TrackThinning.maximumError else { return }
-    queue.add(Queue.Entry(cost: cost, index: Int32(clamping: index), version: version[index]))
+    candidates.add(CandidateHeap.Entry(cost: cost, index: Int32(clamping: index), version: version[index]))
   }
 
   /// The distance in metres of a position from the interpolation between two others at its time; never underestimated.
@@ -165,7 +165,7 @@ struct TrackThinning {
   }
 
   /// Candidates for removal by cost: a binary heap.
-  private struct Queue {
+  private struct CandidateHeap {
     struct Entry {
       var cost: Double
       var index: Int32

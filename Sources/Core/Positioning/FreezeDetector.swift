@@ -5,7 +5,7 @@ import Timekeeping
 /// speed that would have moved the vehicle. A parked receiver may repeat its position exactly (static navigation), but
 /// then it reports no speed.
 struct FreezeDetector: Sendable {
-  /// Metres per second. A receiver may report less for a stationary vehicle.
+  /// Metres per second. A receiver may report a lower speed for a stationary vehicle.
   static let minimumSpeed = 2.0
   /// The distance in metres that the speed must have covered. A receiver with two decimals of a minute has steps of 18
   /// m.

@@ -32,9 +32,9 @@ struct ReceiverNoise: Sendable {
   }
 
   /// From 0 up to but not including 1.
-  func unit(_ stream: Stream, _ index: Int64) -> Double {
+  func uniform(_ stream: Stream, _ index: Int64) -> Double {
     var random = generator(stream, index)
-    return random.unit()
+    return random.uniform()
   }
 
   private func generator(_ stream: Stream, _ index: Int64) -> SplitMix64 {

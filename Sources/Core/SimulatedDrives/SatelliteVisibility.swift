@@ -47,7 +47,7 @@ struct SatelliteVisibility: Sendable {
       : (0..<2).map { lap in
         ordered.enumerated().map { index, tunnel in
           let exit = drive.time(at: tunnel.until, lap: lap)
-          let delay = 1 + 3 * noise.unit(.reacquisition, Int64(index))
+          let delay = 1 + 3 * noise.uniform(.reacquisition, Int64(index))
           return Outage(from: tunnel.from, until: tunnel.until, exitTime: exit, fixTime: exit + delay)
         }
       }

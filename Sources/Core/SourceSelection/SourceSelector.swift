@@ -156,7 +156,7 @@ package struct SourceSelector: Sendable {
       // This changes no source.
       reported = max(reported ?? time, time)
       return []
-    case .replaced(let configured): replace(by: configured, at: now.boot)
+    case .replaced(let configured): replaceSources(with: configured, at: now.boot)
     case .configured(let filter):
       self.filter = filter
       for index in entries.indices { entries[index].configure(filter) }
@@ -200,7 +200,7 @@ package struct SourceSelector: Sendable {
 
   private func isUnread(_ entry: SourceState) -> Bool { unneededSince != nil && entry.source.isPausable }
 
-  private mutating func replace(by configured: [ConfiguredSource], at now: BootInstant) {
+  private mutating func replaceSources(with configured: [ConfiguredSource], at now: BootInstant) {
     let old = entries
     let (usedID, lastSourceID) = (used.map { old[$0].source.id }, lastSource.map { old[$0].source.id })
     entries = configured.map { source in

@@ -57,7 +57,7 @@ extension BootInstant {
 }
 
 extension Duration {
-  /// - Parameter nanoseconds: any number. Faster than `Duration.nanoseconds(_:)`, which is generic.
+  /// Faster than `Duration.nanoseconds(_:)`, which is generic.
   package init(nanoseconds: Int64) {
     self.init(attoseconds: Int128(nanoseconds) * 1_000_000_000)
   }

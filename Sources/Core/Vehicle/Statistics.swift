@@ -27,7 +27,7 @@ package struct Statistics: Equatable, Sendable {
   package var failed: [UpdateFailure.Category: Int] = [:]
   /// Past positions that were delivered.
   package var backfilled = 0
-  /// Positions that were removed from the backlog.
+  /// Positions that were removed from the backlog, by reason, delivered ones included.
   package var removed: [Backlog.Removal: Int] = [:]
   /// Requests to the token provider.
   package var tokenFetches = 0

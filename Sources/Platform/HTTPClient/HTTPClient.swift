@@ -129,7 +129,7 @@ import URLReader
       try transfer.prepare(request)
       transfer.completion = completion
       transfer.certificateTime = request.certificateTime
-      transfer.endsAt = loop.now.boot + request.deadline
+      transfer.timesOutAt = loop.now.boot + request.deadline
       // If there is no memory for another driver, the request uses the existing connection.
       let other = request.usesNewConnection && hasCarriedRequest && active.isEmpty ? try? makeDriver() : nil
       transfer.driver = other ?? driver
@@ -188,7 +188,7 @@ import URLReader
   ///
   /// - Returns: false if its deadline has passed, or libcurl did not accept it.
   private func resend(_ transfer: Transfer) -> Bool {
-    let rest = transfer.endsAt - loop.now.boot
+    let rest = transfer.timesOutAt - loop.now.boot
     guard rest > .zero, (try? transfer.limit(to: rest)) != nil else { return false }
     unsafe transfer.driver?.remove(transfer.handle)
     let isAccepted = unsafe driver?.add(transfer.handle) == CURLM_OK

@@ -24,7 +24,7 @@ import SystemCalls
   /// The driver that runs the transfer; nil while it is not used.
   var driver: TransferDriver?
   /// When the request times out.
-  var endsAt = BootInstant.boot
+  var timesOutAt = BootInstant.boot
 
   // The current values of libcurl's options.
   private var url: String?

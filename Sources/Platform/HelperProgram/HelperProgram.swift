@@ -5,7 +5,8 @@ import Glibc
 import SystemCalls
 import Timekeeping
 
-/// Runs a program on the event loop to read its output: without a shell or a thread. Only the environment is inherited.
+/// Runs a program without a shell, and reads its output on the event loop, without a thread. Only the environment is
+/// inherited.
 ///
 /// The program has its own process group; a supervising process waits for it. On a timeout or too much output the group
 /// gets SIGTERM, and SIGKILL two seconds later; a supervisor that does not end within four more seconds is killed. When

@@ -75,8 +75,8 @@ package struct GPSDDecoder: Sendable {
   private(set) var lastFix = (length: 0, before: 0)
   /// The time of the last fix that was ignored because another receiver is used.
   private(set) var ignoredTime: Timestamp?
-  /// The number of bytes in the whole lines since the report of the last fix.
-  private var linesSinceFix = 0
+  /// The number of bytes in complete lines since the report of the last fix.
+  private var completeLineBytesSinceFix = 0
   private let device: String?
   private let silenceTimeout: Duration
   private var lines = GPSDLines()
@@ -98,7 +98,7 @@ package struct GPSDDecoder: Sendable {
   private var currentDevice: String? { device ?? chosen?.device }
 
   /// The number of bytes since the report of the last fix.
-  var bytesSinceFix: Int { linesSinceFix + lines.unfinished }
+  var bytesSinceFix: Int { completeLineBytesSinceFix + lines.unfinished }
 
   /// gpsd's name for the protocol of a receiver, as in `NMEA0183`.
   package func driver(of device: String) -> String? { receivers[device]?.driver }
@@ -106,7 +106,7 @@ package struct GPSDDecoder: Sendable {
   /// A new connection begins: discards the incomplete line and what is known of the receivers, except which is used.
   package mutating func restart() {
     lines.reset()
-    linesSinceFix = 0
+    completeLineBytesSinceFix = 0
     receivers = [:]
   }
 
@@ -124,9 +124,9 @@ package struct GPSDDecoder: Sendable {
       let (fixes, length) = (counters.fixes, (line?.count ?? GPSDLines.maximumLength) + 2)
       defer {
         if counters.fixes != fixes {
-          (lastFix, linesSinceFix) = ((length, linesSinceFix), 0)
+          (lastFix, completeLineBytesSinceFix) = ((length, completeLineBytesSinceFix), 0)
         } else {
-          linesSinceFix += length
+          completeLineBytesSinceFix += length
         }
       }
       guard let line else {
