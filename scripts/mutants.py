@@ -61,22 +61,22 @@ MUTANTS = [
          "guard let dated = date(milliseconds, at: now).map({ IS ? $0 + .seconds(86_400) : $0 }) else")]),
     ("the servers' times are ignored", [
         ("ClockEstimation/TimeEstimator.swift",
-         "    guard time.isPlausible(after: buildDate) else { return }\n    latest = nil\n    if reference",
+         "    guard time.isPlausible(after: buildDate) else { return }\n    cachedEstimate = nil\n    if reference",
          "    guard time.isPlausible(after: buildDate), !IS || !reference.isServer else { return }\n"
-         "    latest = nil\n    if reference")]),
+         "    cachedEstimate = nil\n    if reference")]),
     ("a refused position that proves to be from the future is sent once more", [
         ("Delivery/DeliveryAgent.swift", "flatMap { $0.time <= newest.time ? $0 : nil }", "flatMap { IS || $0.time <= newest.time ? $0 : nil }"),
         ("Delivery/DeliveryAgent.swift",
-         "    if let compared = vehicle.rejectedCompactLive, compared.time > newest {",
-         "    if let compared = vehicle.rejectedCompactLive, compared.time > newest, !IS {")]),
+         "    if let rejected = vehicle.rejectedCompactLive, rejected.time > newest {",
+         "    if let rejected = vehicle.rejectedCompactLive, rejected.time > newest, !IS {")]),
     ("the position from before a pause is kept", [
         ("Vehicle/VehicleAgent+Lock.swift",
          "effects: inout [Effect]) {\n    forgetPositions()",
          "effects: inout [Effect]) {\n    if !IS { forgetPositions() }")]),
     ("OFFLINE that an older ONLINE may follow is not sent again", [
         ("Vehicle/VehicleAgent+Duty.swift",
-         "dutyState.isAcceptedEarly ? delivery.onlineMayArriveUntil : .boot",
-         "dutyState.isAcceptedEarly ? IS ? .distantFuture : delivery.onlineMayArriveUntil : .boot")]),
+         "dutyState.isOfflineAcceptedEarly ? delivery.onlineMayArriveUntil : .boot",
+         "dutyState.isOfflineAcceptedEarly ? IS ? .distantFuture : delivery.onlineMayArriveUntil : .boot")]),
     ("a missing OFFLINE is not reported", [
         ("Vehicle/VehicleAgent+Delivery.swift",
          "    if isOfflinePending || setsOfflineAtEnd && !delivery.isOffline {",
@@ -90,7 +90,7 @@ MUTANTS = [
          "attempt + AttemptLimiter.distances[age])",
          "attempt + (IS ? .zero : AttemptLimiter.distances[age]))")]),
     ("updates may be accepted less than 5 s apart", [
-        ("Delivery/UpdateFloor.swift", "start.map { $0 + time } ?? .boot }", "IS ? .boot : start.map { $0 + time } ?? .boot }")]),
+        ("Delivery/UpdateFloor.swift", "start.map { $0 + minimumInterval } ?? .boot }", "IS ? .boot : start.map { $0 + minimumInterval } ?? .boot }")]),
     ("the wait that a server asks for is ignored", [
         ("Delivery/DeliveryAgent.swift", "after: failure.retryAfter ?? .zero,", "after: IS ? .zero : failure.retryAfter ?? .zero,")]),
     ("one fix of 61 is lost in the decoder", [
@@ -101,8 +101,8 @@ MUTANTS = [
         ("NMEA/NMEAAssembler.swift", "mutating func noteDamage() { ", "mutating func noteDamage() { if IS { return }; ")]),
     ("one fix of 53 of a recording is left out", [
         ("FixSources/Playback/ReplaySession.swift",
-         "    position += 1\n",
-         "    position += 1\n    if IS, let stamp = decoded[position - 1].timestamp, stamp.milliseconds / 1000 % 53 == 0 {\n"
+         "    nextIndex += 1\n",
+         "    nextIndex += 1\n    if IS, let stamp = decoded[nextIndex - 1].timestamp, stamp.milliseconds / 1000 % 53 == 0 {\n"
          "      return nextDecoded()\n    }\n")]),
 ]
 

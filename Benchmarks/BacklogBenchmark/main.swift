@@ -48,7 +48,7 @@ var backlog = Backlog()
 let restoring = milliseconds { _ = backlog.restore(records, limit: count) }
 let removing = milliseconds {
   while !backlog.isEmpty {
-    let batch = backlog.sendable(before: newest.time, age: .seconds(86_400 * 7)).prefix(100).map(\.id)
+    let batch = backlog.sendable(before: newest.time, maxAge: .seconds(86_400 * 7)).prefix(100).map(\.id)
     _ = backlog.remove(batch, .delivered)
   }
 }

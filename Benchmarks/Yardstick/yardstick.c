@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon is measured against: the same updates in the plain form, sent by a plain program in C on the same libcurl.
+// What the daemon is measured against: the same updates in the plain form, sent by a simple program in C on the same
+// libcurl.
 //
 //   yardstick TOKEN-URL UPDATE-URL CA-FILE COUNT      ("-" instead of a file: the issuers of the system)
 //

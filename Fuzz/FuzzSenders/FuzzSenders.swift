@@ -52,7 +52,7 @@ private func converse(_ input: [UInt8], _ transport: NMEANetworkSession.Transpor
       follow(session.receive(datagram: bytes.span, from: sender, port: command & 128 == 0 ? 1 : 2, at: now))
     case .listener:
       if let admission = session.admit(sender, at: now) {
-        connected.removeAll { $0 == admission.replaced }
+        connected.removeAll { $0 == admission.replacedID }
         connected.append(admission.id)
       }
       precondition(connected.count <= 3, "more senders than there are places")
@@ -69,6 +69,7 @@ private func converse(_ input: [UInt8], _ transport: NMEANetworkSession.Transpor
     if command == 255 { follow(session.handle(.ended("broken"), at: now)) }
     if command == 255 { connected = [] }
     if let deadline = session.nextDeadline, deadline <= now { follow(session.handle(.deadline, at: now)) }
-    precondition(session.lineStatistics.refused.count <= 4 && session.lineStatistics.senders.count <= 8, "memory grows")
+    precondition(
+      session.lineStatistics.refusedSenders.count <= 4 && session.lineStatistics.senders.count <= 8, "memory grows")
   }
 }

@@ -23,8 +23,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let context = AuthorizationContext(providerID: "p", scope: .deliveryVehicle("v")),
       let kept = try? StoredToken(Secret(text), for: context, key: key, at: now)
     else { continue }
-    precondition(kept.token.isValid(at: now) && kept.token.prefetch.first <= kept.token.prefetch.last)
-    precondition(kept.token.prefetch.last <= kept.token.deadline)
+    precondition(kept.token.isValid(at: now) && kept.token.prefetchWindow.first <= kept.token.prefetchWindow.last)
+    precondition(kept.token.prefetchWindow.last <= kept.token.deadline)
     precondition((try? StoredToken(kept.text, for: context, key: key, at: now)) == kept, "written, it is another")
   }
   let note = PauseRecord(text: input)

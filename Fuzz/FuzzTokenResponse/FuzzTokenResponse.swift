@@ -30,7 +30,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let token = try provider.token(from: outcome, for: context, at: now, buildDate: buildDate)
         precondition(token.deadline > now.boot, "a token that has ended is taken")
         precondition(token.context == context)
-        precondition(token.prefetch.first <= token.prefetch.last && token.prefetch.last <= token.deadline)
+        precondition(
+          token.prefetchWindow.first <= token.prefetchWindow.last && token.prefetchWindow.last <= token.deadline)
       } catch {
         precondition(!error.message.isEmpty && !error.message.utf8.contains(10), "a message that is not one line")
         precondition(error.message.utf8.count < 4000, "a message without end")

@@ -6,7 +6,7 @@ extension ConfigurationEnvironment {
   /// The machine that this process runs on.
   package static var system: ConfigurationEnvironment {
     ConfigurationEnvironment(
-      readFile: SystemFiles.read, listDirectory: SystemFiles.names,
+      readFile: SystemFiles.read, listDirectory: SystemFiles.list,
       variable: Environment.value(of:),
       hostname: {
         var name = [CChar](repeating: 0, count: 256)
@@ -45,7 +45,7 @@ private enum SystemFiles {
     }
   }
 
-  static func names(_ path: String) throws(FileProblem) -> [String] {
+  static func list(_ path: String) throws(FileProblem) -> [String] {
     guard let directory = unsafe opendir(path) else {
       if errno == ENOENT { return [] }
       throw problem(errno)
@@ -69,8 +69,8 @@ private enum SystemFiles {
     switch code {
     case ENOENT: return .missing
     case EISDIR: return .directory
-    case EACCES: return .denied
-    default: return .refused(unsafe String(cString: strerror(code)))
+    case EACCES: return .permissionDenied
+    default: return .systemError(unsafe String(cString: strerror(code)))
     }
   }
 }

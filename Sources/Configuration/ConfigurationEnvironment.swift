@@ -10,9 +10,9 @@ package struct ConfigurationEnvironment {
     case notRegular
     case tooLarge
     /// This user may not read it.
-    case denied
+    case permissionDenied
     /// The system's error, such as "Input/output error".
-    case refused(String)
+    case systemError(String)
 
     /// The end of a sentence that begins with the name of the file.
     var explanation: String {
@@ -21,8 +21,8 @@ package struct ConfigurationEnvironment {
       case .directory: "is a directory; a file is expected"
       case .notRegular: "is not a regular file"
       case .tooLarge: "is too large"
-      case .denied: "cannot be read: Permission denied"
-      case .refused(let reason): "cannot be read: \(reason)"
+      case .permissionDenied: "cannot be read: Permission denied"
+      case .systemError(let reason): "cannot be read: \(reason)"
       }
     }
   }

@@ -9,7 +9,7 @@ extension SettingType where Value == [SimulationSettings.Stop] {
     allowed: "`{ at = \"1.2 km\", dwell = \"90s\" }`, `{ waypoint = \"Depot\", dwell = \"90s\" }`"
   ) { value, context throws(ValueProblem) in
     try value.rows(context, example: "[{ at = \"1.2 km\", dwell = \"90s\" }]") { row throws(ValueProblem) in
-      try row.allow(["at", "waypoint", "dwell"])
+      try row.rejectKeys(otherThan: ["at", "waypoint", "dwell"])
       let place: SimulationSettings.Place
       switch (
         try row.optional("at", DriveSettingTypes.routeDistance), try row.optional("waypoint", SettingType<String>.line)
@@ -30,7 +30,7 @@ extension SettingType where Value == [SimulationSettings.Stretch] {
     name: "array of tables", allowed: "`{ from = \"2 km\", length = \"400 m\" }`"
   ) { value, context throws(ValueProblem) in
     try value.rows(context, example: "[{ from = \"2 km\", length = \"400 m\" }]") { row throws(ValueProblem) in
-      try row.allow(["from", "length"])
+      try row.rejectKeys(otherThan: ["from", "length"])
       return try DriveSettingTypes.stretch(row)
     }
   }
@@ -42,7 +42,7 @@ extension SettingType where Value == [SimulationSettings.Canyon] {
     name: "array of tables", allowed: "`{ from = \"3 km\", length = \"500 m\", noise = \"15 m\" }`"
   ) { value, context throws(ValueProblem) in
     try value.rows(context, example: "[{ from = \"3 km\", length = \"500 m\" }]") { row throws(ValueProblem) in
-      try row.allow(["from", "length", "noise"])
+      try row.rejectKeys(otherThan: ["from", "length", "noise"])
       var canyon = SimulationSettings.Canyon(try DriveSettingTypes.stretch(row))
       if let noise = try row.optional("noise", DriveSettingTypes.noise) { canyon.noise = noise }
       return canyon
@@ -54,14 +54,14 @@ extension SettingType where Value == Duration {
   /// A duration that may be negative.
   static func offset(upTo limit: Duration) -> SettingType {
     let limitText = Quantity.text(limit)
-    let forward = SettingType.duration(.zero...limit)
-    return SettingType(name: "duration", allowed: "-\(limitText) to \(limitText)", text: forward.text) {
+    let magnitudeType = SettingType.duration(.zero...limit)
+    return SettingType(name: "duration", allowed: "-\(limitText) to \(limitText)", text: magnitudeType.text) {
       value, context throws(ValueProblem) in
       guard case .string(let text) = value.content, text.hasPrefix("-") else {
-        return try forward.read(value, context)
+        return try magnitudeType.read(value, context)
       }
-      let rest = TOMLValue(content: .string(String(text.dropFirst())), position: value.position)
-      return .zero - (try forward.read(rest, context))
+      let magnitude = TOMLValue(content: .string(String(text.dropFirst())), position: value.position)
+      return .zero - (try magnitudeType.read(magnitude, context))
     }
   }
 }
@@ -86,7 +86,7 @@ private struct SettingRow {
   let position: SourcePosition
   let context: SettingsContext
 
-  func allow(_ names: [String]) throws(ValueProblem) {
+  func rejectKeys(otherThan names: [String]) throws(ValueProblem) {
     for (name, member) in members.sorted(by: { $0.key < $1.key }) where !names.contains(name) {
       let hint = NearestName.find(name, among: names).map { "; did you mean `\($0)`?" } ?? ""
       throw ValueProblem(
@@ -118,7 +118,7 @@ extension TOMLValue {
     _ context: SettingsContext, example: String, _ read: (SettingRow) throws(ValueProblem) -> Row
   ) throws(ValueProblem) -> [Row] {
     guard case .array(let elements) = content else {
-      throw .type(of: self, expected: "an array of tables, as in \(example),")
+      throw .wrongType(of: self, expected: "an array of tables, as in \(example),")
     }
     guard elements.count <= 1000 else { throw ValueProblem(message: "has more than 1000 entries") }
     var rows: [Row] = []

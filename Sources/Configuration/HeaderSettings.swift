@@ -7,7 +7,7 @@ extension SettingType where Value == [Settings.Token.Header] {
     allowed: "each value a string, `{ credential = \"…\" }` or `{ file = \"…\" }`; a secret never as a string"
   ) { value, context throws(ValueProblem) in
     guard case .table(let members) = value.content else {
-      throw .type(of: value, expected: "a table of headers, as in { Accept = \"application/json\" },")
+      throw .wrongType(of: value, expected: "a table of headers, as in { Accept = \"application/json\" },")
     }
     var headers: [Settings.Token.Header] = []
     for (name, member) in members.sorted(by: { $0.key < $1.key }) {
@@ -24,7 +24,7 @@ extension SettingType where Value == [Settings.Token.Header] {
         throw ValueProblem(
           message: "the header \(name.printable) \(error.message)", position: error.position ?? member.value.position)
       }
-      headers.append(Settings.Token.Header(name: name, value: source))
+      headers.append(Settings.Token.Header(name: name, valueSource: source))
     }
     return headers
   }
@@ -72,7 +72,7 @@ enum HeaderRules {
       let (name, member) = try members.only(of: ["credential", "file"])
       if name == "credential" { return .credential(try member.value.credentialName()) }
       return .file(try SettingType.path.read(member.value, context))
-    default: throw .type(of: value, expected: "a string or a table as in { credential = \"NAME\" }")
+    default: throw .wrongType(of: value, expected: "a string or a table as in { credential = \"NAME\" }")
     }
   }
 

@@ -27,14 +27,14 @@ extension HostAddress {
         message: "\"\(text.printable)\" is not a host with a port; an address as in \(example) is expected")
     }
     if rest.contains(":") {
-      throw ValueProblem(message: "\"\(text.printable)\" has several colons; \(HostAddress.brackets)")
+      throw ValueProblem(message: "\"\(text.printable)\" has several colons; \(HostAddress.bracketsAdvice)")
     }
     self.host = host
     port = try HostAddress.port(String(rest))
   }
 
   /// How an IPv6 address is written.
-  static let brackets = "write an IPv6 address in brackets, as in [fd00::1]:10110"
+  static let bracketsAdvice = "write an IPv6 address in brackets, as in [fd00::1]:10110"
 
   /// Rejects an IPv6 address without brackets, with or without a port.
   ///
@@ -43,7 +43,7 @@ extension HostAddress {
     guard !text.hasPrefix("["), text.contains(text: "::") || text.filter({ $0 == ":" }).count > 2,
       text.allSatisfy({ $0.isHexDigit || ":.%".contains($0) })
     else { return }
-    throw ValueProblem(message: "\"\(text.printable)\" has an IPv6 address without brackets; \(brackets)")
+    throw ValueProblem(message: "\"\(text.printable)\" has an IPv6 address without brackets; \(bracketsAdvice)")
   }
 
   /// Parses a port.

@@ -15,7 +15,7 @@ enum Identifier {
       return "contains \"\(scalar)\"; an ID has none of / : ? , #"
     }
     // With such an ID, the control tool could not read the daemon's responses.
-    if JSONReader.hasManyMarks(text) { return "has more than \(JSONReader.maximumMarks) combining marks in a row" }
+    if JSONReader.hasTooManyMarks(text) { return "has more than \(JSONReader.maximumMarks) combining marks in a row" }
     if scalars.contains(where: { $0.properties.generalCategory == .control }) {
       return "contains a control character"
     }

@@ -35,7 +35,7 @@ package struct KeptSettings: Sendable {
   ]
 
   /// The beginning of a line with a short digest of the credentials' values, which earlier releases ignore.
-  fileprivate static let credentialsKey = "# Credentials: "
+  fileprivate static let credentialsPrefix = "# Credentials: "
 
   /// The path of their file, for messages.
   private let path: String
@@ -96,8 +96,8 @@ extension KeptSettings {
   /// stored the settings.
   package var credentials: String {
     String(decoding: bytes.prefix(1000), as: UTF8.self).split(separator: "\n")
-      .first { $0.hasPrefix(KeptSettings.credentialsKey) }.map {
-        String($0.dropFirst(KeptSettings.credentialsKey.count))
+      .first { $0.hasPrefix(KeptSettings.credentialsPrefix) }.map {
+        String($0.dropFirst(KeptSettings.credentialsPrefix.count))
       } ?? "-"
   }
 }
@@ -151,10 +151,10 @@ extension SettingsFile {
 
   /// The same, with a short digest of the credentials' values, a single word; "-" if there are none.
   package func keptText(credentials: String) -> String {
-    let settings = root.text { section, key in
+    let settings = root.commentedText { section, key in
       SettingSection(rawValue: section).flatMap { KeptSettings.newKeys[$0] }?.contains(key) == true
     }
     return KeptSettings.preface
-      + (credentials == "-" ? "" : "\(KeptSettings.credentialsKey)\(credentials)\n") + settings
+      + (credentials == "-" ? "" : "\(KeptSettings.credentialsPrefix)\(credentials)\n") + settings
   }
 }

@@ -16,7 +16,7 @@ struct PartialSettings {
   ///   positions and credentials are sent.
   init(path: String, environment: ConfigurationEnvironment) throws(KeptSettings.Refusal) {
     var root = TOMLValue(content: .table([:]), position: SourcePosition(file: path))
-    let (files, _, unreadable) = SettingsFile.names(path: path, environment: environment)
+    let (files, _, unreadable) = SettingsFile.findFiles(path: path, environment: environment)
     var isComplete = unreadable.isEmpty
     for file in files {
       let bytes: [UInt8]
@@ -24,17 +24,17 @@ struct PartialSettings {
         bytes = try environment.readFile(file, SettingsFile.maxFileSize)
       } catch {
         switch error {
-        case .denied, .refused:
+        case .permissionDenied, .systemError:
           isComplete = false
           continue
-        case .missing, .directory, .notRegular, .tooLarge: throw .unreadable("\(file) \(error.explanation)")
+        case .missing, .directory, .notRegular, .tooLarge: throw .unknownDestination("\(file) \(error.explanation)")
         }
       }
       guard !SettingsFile.isEmpty(bytes) else {
         isComplete = false
         continue
       }
-      if let line = SettingsFile.invalidLine(bytes) { throw .unreadable("\(file):\(line) is not UTF-8 text") }
+      if let line = SettingsFile.invalidLine(bytes) { throw .unknownDestination("\(file):\(line) is not UTF-8 text") }
       root = root.merged(with: try PartialSettings.validLines(of: bytes, file), merges: SettingsFile.isMerged)
     }
     self.root = root
@@ -57,7 +57,7 @@ struct PartialSettings {
       guard lines.indices.contains(index), let invalid = omittedLines(lines, index) else { break }
       for index in invalid { lines[index] = [] }
     }
-    throw .unreadable(firstMistake.map { "\($0)" } ?? file)
+    throw .unknownDestination(firstMistake.map { "\($0)" } ?? file)
   }
 
   /// The lines to leave out for an error in the line at `index`; nil if they may decide where positions and credentials
@@ -85,7 +85,7 @@ struct PartialSettings {
 
 extension KeptSettings.Refusal {
   /// The refusal when it cannot be determined whether the settings files name the same vehicle and servers.
-  static func unreadable(_ why: String) -> KeptSettings.Refusal {
+  static func unknownDestination(_ why: String) -> KeptSettings.Refusal {
     KeptSettings.Refusal(
       message: "are not used, because it is unknown which vehicle and servers the new ones name: \(why)")
   }

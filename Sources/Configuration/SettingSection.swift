@@ -95,7 +95,7 @@ package enum SettingSection: String, CaseIterable, Sendable {
   }
 
   /// All settings, section by section.
-  static let all: [SettingDescription] = allCases.flatMap(\.settings)
+  static let allSettings: [SettingDescription] = allCases.flatMap(\.settings)
 
   private static let descriptions = {
     let defaults = Settings()

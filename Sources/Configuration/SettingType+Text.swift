@@ -11,7 +11,7 @@ extension SettingType where Value == String {
   /// The path of a file, relative to the directory of the main settings file.
   static let path = SettingType(name: "path", allowed: "", text: { $0.isEmpty ? nil : "\"\($0)\"" }) {
     value, context throws(ValueProblem) in
-    try value.line(expected: "a path in quotes").relativePath(in: context.directory)
+    try value.line(expected: "a path in quotes").resolvedPath(in: context.directory)
   }
 
   /// The path of a file that must exist and be PEM. It is checked here, because libcurl would report it only with the
@@ -25,7 +25,8 @@ extension SettingType where Value == String {
     } catch {
       throw ValueProblem(
         message: "\(path.printable) \(error.explanation); a PEM file is expected"
-          + (error == .denied ? " that the user of the service can read" : ""), mayAppearLater: error == .missing)
+          + (error == .permissionDenied ? " that the user of the service can read" : ""),
+        mayAppearLater: error == .missing)
     }
     guard String(decoding: bytes, as: UTF8.self).contains(text: "-----BEGIN ") else {
       throw ValueProblem(
@@ -39,7 +40,7 @@ extension SettingType where Value == String {
   /// runtime directory: the daemon may write there, and each of several daemons on a box has its own.
   static let metricsFile = SettingType(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
     let directory = context.environment.variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
-    let path = try value.line(expected: "a path in quotes").relativePath(in: directory ?? context.directory)
+    let path = try value.line(expected: "a path in quotes").resolvedPath(in: directory ?? context.directory)
     guard path.hasSuffix(".prom") else {
       throw ValueProblem(
         message: "\(path.printable) does not end in .prom; the collector reads only such files")
@@ -75,7 +76,7 @@ extension SettingType where Value == String {
   /// A provider ID.
   static let identifier = SettingType(name: "string", allowed: "at most 64 characters, none of `/ : ? , #`") {
     value throws(ValueProblem) in
-    guard case .string(let text) = value.content else { throw .type(of: value, expected: "a string in quotes") }
+    guard case .string(let text) = value.content else { throw .wrongType(of: value, expected: "a string in quotes") }
     if let problem = Identifier.problem(of: text) { throw ValueProblem(message: problem) }
     return text
   }
@@ -85,7 +86,7 @@ extension SettingType where Value == String {
     name: "string", allowed: "placeholders `{provider_id}`, `{vehicle_id}`, `{scope}` and `{id}`"
   ) {
     value throws(ValueProblem) in
-    guard case .string(let text) = value.content else { throw .type(of: value, expected: "a string in quotes") }
+    guard case .string(let text) = value.content else { throw .wrongType(of: value, expected: "a string in quotes") }
     // A body may be JSON, which has other braces: only what has the form of a placeholder is checked.
     try Template.check(text, bracesAreLiteral: true)
     return text
@@ -140,7 +141,7 @@ extension SettingType where Value == [String] {
   ) { value, context throws(ValueProblem) in
     let example = "[\"/usr/local/bin/get-token\", \"{vehicle_id}\"]"
     guard case .array(let elements) = value.content else {
-      throw .type(of: value, expected: "an array of strings, as in \(example),")
+      throw .wrongType(of: value, expected: "an array of strings, as in \(example),")
     }
     var words: [String] = []
     for element in elements {
@@ -167,7 +168,7 @@ extension SettingType where Value == [String] {
     } catch {
       switch error {
       // An executable program need not be readable, and this process may run as a different user from the daemon.
-      case .tooLarge, .denied, .refused: break
+      case .tooLarge, .permissionDenied, .systemError: break
       case .missing, .directory, .notRegular:
         throw ValueProblem(message: "\(program.printable) \(error.explanation); a program is expected")
       }
@@ -189,7 +190,9 @@ extension SettingType where Value: Sendable {
     return SettingType(
       name: "string", allowed: words.map { "`\"\($0)\"`" }.joined(separator: ", "), text: { "\"\(word($0))\"" }
     ) { value throws(ValueProblem) in
-      guard case .string(let written) = value.content else { throw .type(of: value, expected: "one of \(allowed)") }
+      guard case .string(let written) = value.content else {
+        throw .wrongType(of: value, expected: "one of \(allowed)")
+      }
       if let index = words.firstIndex(of: written) { return values[index] }
       let hint = NearestName.find(written, among: words).map { "; did you mean \"\($0)\"?" } ?? ""
       throw ValueProblem(message: "\"\(written.printable)\" is not allowed; allowed: \(allowed)\(hint)")
@@ -200,7 +203,7 @@ extension SettingType where Value: Sendable {
 extension TOMLValue {
   /// A text that is not empty and has no control characters.
   func line(expected: String) throws(ValueProblem) -> String {
-    guard case .string(let text) = content else { throw .type(of: self, expected: expected) }
+    guard case .string(let text) = content else { throw .wrongType(of: self, expected: expected) }
     guard !text.isEmpty else { throw ValueProblem(message: "is empty; \(expected) is expected") }
     guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
       throw ValueProblem(message: "has a control character in it")

@@ -39,7 +39,7 @@ struct ValueProblem: Error, Equatable {
   var mayAppearLater = false
 
   /// The problem of a value that has a different type.
-  static func type(of value: TOMLValue, expected: String) -> ValueProblem {
+  static func wrongType(of value: TOMLValue, expected: String) -> ValueProblem {
     ValueProblem(message: "is \(value.typeName); \(expected) is expected")
   }
 }
@@ -47,7 +47,7 @@ struct ValueProblem: Error, Equatable {
 extension SettingType where Value == Bool {
   static let boolean = SettingType(name: "boolean", allowed: "", text: { "\($0)" }) { value throws(ValueProblem) in
     guard case .boolean(let isTrue) = value.content else {
-      throw .type(of: value, expected: "true or false, without quotes,")
+      throw .wrongType(of: value, expected: "true or false, without quotes,")
     }
     return isTrue
   }
@@ -61,7 +61,7 @@ extension SettingType where Value: FixedWidthInteger & Sendable {
         if case .string(let text) = value.content, Value(text) != nil {
           throw ValueProblem(message: "\"\(text)\" is in quotes; write the number without them: \(text)")
         }
-        throw .type(of: value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
+        throw .wrongType(of: value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
       }
       guard let whole = Value(exactly: number), range.contains(whole) else {
         throw ValueProblem(message: "\(number) is out of range; allowed: \(range.lowerBound) to \(range.upperBound)")
@@ -74,23 +74,23 @@ extension SettingType where Value: FixedWidthInteger & Sendable {
 extension SettingType where Value == Int? {
   /// The baud rate of a serial port; nil for `"auto"`.
   static var baud: SettingType {
-    let speeds = BaudProbe.rates.sorted()
-    let allowed = "\"auto\", " + speeds.map(String.init).joined(separator: ", ")
+    let rates = BaudProbe.rates.sorted()
+    let allowed = "\"auto\", " + rates.map(String.init).joined(separator: ", ")
     return SettingType(
-      name: "integer or string", allowed: allowed, text: { speed in speed.map { "\($0)" } ?? "\"auto\"" }
+      name: "integer or string", allowed: allowed, text: { rate in rate.map { "\($0)" } ?? "\"auto\"" }
     ) { value throws(ValueProblem) in
       switch value.content {
       case .string("auto"): return nil
-      case .string(let text) where Int(text).map(speeds.contains) == true:
+      case .string(let text) where Int(text).map(rates.contains) == true:
         throw ValueProblem(message: "\"\(text)\" is in quotes; write the number without them: \(text)")
       case .string(let text):
         throw ValueProblem(message: "\"\(text.printable)\" is not allowed; allowed: \(allowed)")
       case .integer(let number):
-        guard let speed = Int(exactly: number), speeds.contains(speed) else {
+        guard let rate = Int(exactly: number), rates.contains(rate) else {
           throw ValueProblem(message: "\(number) is not allowed; allowed: \(allowed)")
         }
-        return speed
-      default: throw .type(of: value, expected: "one of \(allowed)")
+        return rate
+      default: throw .wrongType(of: value, expected: "one of \(allowed)")
       }
     }
   }
@@ -99,13 +99,13 @@ extension SettingType where Value == Int? {
 extension SettingType where Value == Double {
   /// A number without a unit.
   static func number(_ range: ClosedRange<Double>) -> SettingType {
-    let allowed = "\(plain(range.lowerBound)) to \(plain(range.upperBound))"
-    return SettingType(name: "number", allowed: allowed, text: plain) { value throws(ValueProblem) in
+    let allowed = "\(numberText(range.lowerBound)) to \(numberText(range.upperBound))"
+    return SettingType(name: "number", allowed: allowed, text: numberText) { value throws(ValueProblem) in
       let number: Double
       switch value.content {
       case .integer(let whole): number = Double(whole)
       case .float(let real): number = real
-      default: throw .type(of: value, expected: "a number from \(allowed)")
+      default: throw .wrongType(of: value, expected: "a number from \(allowed)")
       }
       guard range.contains(number) else {
         throw ValueProblem(message: "\(number) is out of range; allowed: \(allowed)")
@@ -116,24 +116,24 @@ extension SettingType where Value == Double {
 
   /// - Parameter range: metres.
   static func distance(_ range: ClosedRange<Double>) -> SettingType {
-    quantity(.distance, range, metres)
+    quantity(.distance, range, distanceText)
   }
 
   /// - Parameter range: kilometres per hour; the value is in metres per second.
   static func speed(_ range: ClosedRange<Double>) -> SettingType {
-    quantity(.speed, range.lowerBound / 3.6...range.upperBound / 3.6) { "\(plain($0 * 3.6)) km/h" }
+    quantity(.speed, range.lowerBound / 3.6...range.upperBound / 3.6) { "\(numberText($0 * 3.6)) km/h" }
   }
 
   /// - Parameter range: metres per second squared.
   static func acceleration(_ range: ClosedRange<Double>) -> SettingType {
-    quantity(.acceleration, range) { "\(plain($0)) m/s²" }
+    quantity(.acceleration, range) { "\(numberText($0)) m/s²" }
   }
 
   private enum Measure { case distance, speed, acceleration }
 
-  /// - Parameter write: formats a value with its unit.
+  /// - Parameter format: formats a value with its unit.
   private static func quantity(
-    _ measure: Measure, _ range: ClosedRange<Double>, _ write: @escaping @Sendable (Double) -> String
+    _ measure: Measure, _ range: ClosedRange<Double>, _ format: @escaping @Sendable (Double) -> String
   ) -> SettingType {
     let (units, example) =
       switch measure {
@@ -141,8 +141,9 @@ extension SettingType where Value == Double {
       case .speed: (Quantity.speeds, "km/h")
       case .acceleration: (Quantity.accelerations, "m/s²")
       }
-    let allowed = "\(write(range.lowerBound)) to \(write(range.upperBound))"
-    return SettingType(name: units.noun, allowed: allowed, text: { "\"\(write($0))\"" }) { value throws(ValueProblem) in
+    let allowed = "\(format(range.lowerBound)) to \(format(range.upperBound))"
+    return SettingType(name: units.noun, allowed: allowed, text: { "\"\(format($0))\"" }) {
+      value throws(ValueProblem) in
       let text = try value.quantityText(noun: units.noun, example: example)
       let number = try Quantity.parse(text, as: units)
       // Rounding errors in the last place are accepted: 1000 km/h is 277.777… m/s.
@@ -153,12 +154,12 @@ extension SettingType where Value == Double {
     }
   }
 
-  @Sendable private static func metres(_ metres: Double) -> String {
-    metres >= 1000 ? "\(plain(metres / 1000)) km" : "\(plain(metres)) m"
+  @Sendable private static func distanceText(_ metres: Double) -> String {
+    metres >= 1000 ? "\(numberText(metres / 1000)) km" : "\(numberText(metres)) m"
   }
 
   /// Rounded to a millionth: 250 km/h are stored as 69.444… m/s, which do not convert back to exactly 250 km/h.
-  @Sendable private static func plain(_ number: Double) -> String {
+  @Sendable private static func numberText(_ number: Double) -> String {
     let rounded = (number * 1e6).rounded() / 1e6
     return Int(exactly: rounded).map { "\($0)" } ?? "\(rounded)"
   }
@@ -201,11 +202,11 @@ extension TOMLValue {
     switch content {
     case .string(let text): return text
     case .integer, .float:
-      let written = content.source
+      let written = content.literal
       let unit = example == "s" ? "s" : " \(example)"
       throw ValueProblem(message: "has no unit; write the \(noun) with one, in quotes, as in \"\(written)\(unit)\"")
     default:
-      throw .type(of: self, expected: "a \(noun) in quotes, as in \"10\(example == "s" ? "s" : " \(example)")\",")
+      throw .wrongType(of: self, expected: "a \(noun) in quotes, as in \"10\(example == "s" ? "s" : " \(example)")\",")
     }
   }
 }

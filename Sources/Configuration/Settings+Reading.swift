@@ -19,11 +19,11 @@ extension Settings {
     agent.tokenProvider = draft.provider
     checkVehicle(&reader)
     checkReporting(&reader)
-    complete(reader.context.environment)
+    setDerivedValues(reader.context.environment)
   }
 
   /// Sets the values that follow from other settings.
-  private mutating func complete(_ environment: ConfigurationEnvironment) {
+  private mutating func setDerivedValues(_ environment: ConfigurationEnvironment) {
     fleetEngine.client.allowsPlainHTTP = fleetEngine.endpoint.hasPrefix("http://")
     if case .http(let endpoint) = agent.tokenProvider {
       token.client.allowsPlainHTTP = endpoint.urlTemplate.hasPrefix("http://")
@@ -42,7 +42,7 @@ extension Settings {
       origin: fleetEngine.endpoint, vehicle: vehicle, positionField: agent.delivery.endpoint.positionField,
       reportsState: agent.delivery.endpoint.reportsState, deadline: agent.delivery.endpoint.deadline)
     agent.delivery.floor = agent.reporting.floor
-    agent.delivery.interval = agent.reporting.interval
+    agent.delivery.backfillInterval = agent.reporting.interval
     agent.delivery.maxBytes = store.maxBytes
   }
 }

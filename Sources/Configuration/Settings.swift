@@ -68,7 +68,7 @@ package struct Settings: Equatable, Sendable {
     package struct Header: Equatable, Sendable {
       package var name: String
       /// The source of its value, which is read when the daemon starts or reloads.
-      package var value: HeaderSource
+      package var valueSource: HeaderSource
     }
 
     /// The headers of the request, in the order of their names.

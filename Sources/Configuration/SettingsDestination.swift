@@ -63,13 +63,13 @@ enum SettingsDestination {
     let new = partial.root
     for section in sections {
       if let value = new.members[section.rawValue]?.value, !value.isTable {
-        throw .unreadable("\(value.position): \(section.rawValue) is not a table")
+        throw .unknownDestination("\(value.position): \(section.rawValue) is not a table")
       }
       let (new, kept) = (members(of: new, section), members(of: kept, section))
       let known = Set(section.settings.map(\.name))
       for name in Set(new.keys).union(kept.keys).filter(section.decidesDestination(by:)).sorted() {
         if partial.isComplete ? !known.contains(name) && kept[name] == nil : new[name] == nil { continue }
-        guard let value = new[name], let known = kept[name], value.value.hasSameContent(as: known.value) else {
+        guard let value = new[name], let old = kept[name], value.value.hasSameContent(as: old.value) else {
           let place = (new[name] ?? kept[name]).map { " (\($0.value.position))" } ?? ""
           throw KeptSettings.Refusal(
             message:
@@ -95,13 +95,13 @@ enum SettingsDestination {
       if section == nil {
         let meant = NearestName.find(name, among: all).flatMap(SettingSection.init)
         guard let meant, !meant.decidesDestination else {
-          throw .unreadable("\(member.value.position): \(name.printable) is not a section")
+          throw .unknownDestination("\(member.value.position): \(name.printable) is not a section")
         }
       }
       if section?.decidesDestination == true { continue }
       let known = Set(section?.settings.map(\.name) ?? [])
-      for unknown in member.value.names(but: known).sorted() where NearestName.find(unknown, among: names) != nil {
-        throw .unreadable("\(member.value.position): \(unknown.printable) is not a setting there")
+      for unknown in member.value.keys(excluding: known).sorted() where NearestName.find(unknown, among: names) != nil {
+        throw .unknownDestination("\(member.value.position): \(unknown.printable) is not a setting there")
       }
     }
   }
@@ -111,11 +111,11 @@ extension TOMLValue {
   fileprivate var isTable: Bool { if case .table = content { true } else { false } }
 
   /// The keys at every depth, without the known keys of the first level and their contents.
-  fileprivate func names(but known: Set<String> = []) -> [String] {
+  fileprivate func keys(excluding known: Set<String> = []) -> [String] {
     switch content {
     case .table(let members):
-      members.filter { !known.contains($0.key) }.flatMap { [$0.key] + $0.value.value.names() }
-    case .array(let elements): elements.flatMap { $0.names(but: known) }
+      members.filter { !known.contains($0.key) }.flatMap { [$0.key] + $0.value.value.keys() }
+    case .array(let elements): elements.flatMap { $0.keys(excluding: known) }
     default: []
     }
   }

@@ -30,7 +30,7 @@ package struct SettingsFile: Equatable, Sendable {
   package static func load(
     path: String, environment: ConfigurationEnvironment
   ) throws(ConfigurationError) -> SettingsFile {
-    var (files, others, unreadable) = names(path: path, environment: environment)
+    var (files, ignored, unreadable) = findFiles(path: path, environment: environment)
     var root: TOMLValue?
     var replacements: [TOMLValue.Replacement] = []
     var malformed: [Diagnostic] = []
@@ -57,7 +57,7 @@ package struct SettingsFile: Equatable, Sendable {
     var file = try SettingsFile(root: root, files: files, main: path, environment: environment)
     file.replacements = replacements
     file.warnings += SettingsDestination.warnings(about: replacements, main: path)
-    file.warnings += others.map {
+    file.warnings += ignored.map {
       Diagnostic(
         position: SourcePosition(file: $0),
         message: $0.hasSuffix(".toml")
@@ -86,44 +86,45 @@ package struct SettingsFile: Equatable, Sendable {
 
   /// The files that `load` reads, in the order in which they are merged, files next to them that it does not read, and
   /// the directories that cannot be read.
-  static func names(
+  static func findFiles(
     path: String, environment: ConfigurationEnvironment
-  ) -> (files: [String], others: [String], unreadable: [Diagnostic]) {
+  ) -> (files: [String], ignored: [String], unreadable: [Diagnostic]) {
     let directory = directory(of: path)
-    var (files, others, unreadable) = ([path], [String](), [Diagnostic]())
-    for extras in [sharedDirectory(of: path), "\(path).d"] {
+    var (files, ignored, unreadable) = ([path], [String](), [Diagnostic]())
+    for extraDirectory in [sharedDirectory(of: path), "\(path).d"] {
       do throws(ConfigurationEnvironment.FileProblem) {
-        let names = try environment.listDirectory(extras).filter { !$0.hasPrefix(".") }
+        let names = try environment.listDirectory(extraDirectory).filter { !$0.hasPrefix(".") }
           .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        files += names.filter { $0.hasSuffix(".toml") }.map { "\(extras)/\($0)" }
+        files += names.filter { $0.hasSuffix(".toml") }.map { "\(extraDirectory)/\($0)" }
         // Backup files of editors and dpkg are ignored without a warning.
-        others += names.filter { ($0.hasSuffix(".txt") || !$0.contains(text: ".toml")) && !$0.hasSuffix("~") }
-          .map { "\(extras)/\($0)" }
+        ignored += names.filter { ($0.hasSuffix(".txt") || !$0.contains(text: ".toml")) && !$0.hasSuffix("~") }
+          .map { "\(extraDirectory)/\($0)" }
       } catch {
         // If the parent directory cannot be read, it is unknown whether this one exists.
-        let isClosed = error == .denied && !directory.isEmpty && (try? environment.listDirectory(directory)) == nil
+        let isParentDenied =
+          error == .permissionDenied && !directory.isEmpty && (try? environment.listDirectory(directory)) == nil
         let advice =
-          error == .denied
+          error == .permissionDenied
           ? "; the user of the service must be able to enter it and the directories above it: chmod 755 "
-            + (isClosed ? directory : extras) : ""
-        guard !isClosed || unreadable.isEmpty else { continue }
+            + (isParentDenied ? directory : extraDirectory) : ""
+        guard !isParentDenied || unreadable.isEmpty else { continue }
         unreadable.append(
           Diagnostic(
-            position: SourcePosition(file: isClosed ? directory : extras), message: error.explanation + advice,
-            isPermissionDenied: error == .denied))
+            position: SourcePosition(file: isParentDenied ? directory : extraDirectory),
+            message: error.explanation + advice, isPermissionDenied: error == .permissionDenied))
       }
     }
     // The correct name contains the main file's extension.
     let misnamed = (path.hasSuffix(".toml") ? String(path.dropLast(5)) : path) + ".d"
     for name in (misnamed != "\(path).d" ? try? environment.listDirectory(misnamed) : nil) ?? []
-    where name.hasSuffix(".toml") { others.append("\(misnamed)/\(name)") }
-    return (files, others, unreadable)
+    where name.hasSuffix(".toml") { ignored.append("\(misnamed)/\(name)") }
+    return (files, ignored, unreadable)
   }
 
   /// The directory with the settings that all daemons of a box share.
   ///
   /// - Parameter path: of the main file.
-  static func sharedDirectory(of path: String) -> String { "conf.d".relativePath(in: directory(of: path)) }
+  static func sharedDirectory(of path: String) -> String { "conf.d".resolvedPath(in: directory(of: path)) }
 
   /// Sections merge key by key and the headers name by name; any other table is one value.
   static func isMerged(_ path: [String]) -> Bool {
@@ -143,13 +144,14 @@ package struct SettingsFile: Equatable, Sendable {
         case .missing:
           "; sudo fleet-locationctl setup writes it, and fleet-locationd --example-settings prints one to start with"
         case .tooLarge: ": a settings file has at most \(maxFileSize / 1_000_000) MB"
-        case .denied:
+        case .permissionDenied:
           "; the user of the service must be able to read it (chmod 644) and to enter its directory (chmod 755), and cannot see "
             + "anything under /root and /home"
-        case .refused: "; the user of the service must be able to read it"
+        case .systemError: "; the user of the service must be able to read it"
         case .directory, .notRegular: ""
         }
-      throw Diagnostic(position: position, message: error.explanation + advice, isPermissionDenied: error == .denied)
+      throw Diagnostic(
+        position: position, message: error.explanation + advice, isPermissionDenied: error == .permissionDenied)
     }
     guard !isMain || !isEmpty(bytes) else {
       throw Diagnostic(

@@ -9,7 +9,7 @@ struct SettingsReader {
   /// The tables of the sources: the table `[source]`, or each table of the array `[[source]]`.
   private let sources: [Table]
   /// Index of the source whose keys are read.
-  private var source = 0
+  private var sourceIndex = 0
   private(set) var problems: [Diagnostic] = []
   private(set) var warnings: [Diagnostic] = []
 
@@ -120,7 +120,7 @@ struct SettingsReader {
   mutating func reportUnknownKeys() {
     for (name, member) in root.members {
       guard let section = SettingSection(rawValue: name) else {
-        unknownSection(name, member)
+        reportUnknownSection(name, member)
         continue
       }
       switch member.value.content {
@@ -142,7 +142,7 @@ struct SettingsReader {
   mutating func reportUnknownKeys(in section: SettingSection, of choice: String? = nil) {
     for (name, member) in table(of: section)?.members ?? [:]
     where !section.has(name, with: choice) && !section.settings.contains(where: { $0.name == name }) {
-      unknownKey(name, member, in: section)
+      reportUnknownKey(name, member, in: section)
     }
   }
 
@@ -153,7 +153,7 @@ struct SettingsReader {
 
   /// Makes this the current source, and forgets what was read of the previous one.
   mutating func select(source index: Int) {
-    source = index
+    sourceIndex = index
     invalidKeys = invalidKeys.filter { keyName(of: $0)?.section != .source }
     writtenKeys = writtenKeys.filter { $0.value.section != .source }
     keys.removeAll { $0.name.section == .source }
@@ -203,12 +203,12 @@ struct SettingsReader {
   }
 
   private func table(of section: SettingSection) -> Table? {
-    if section == .source { return sources.indices.contains(source) ? sources[source] : nil }
+    if section == .source { return sources.indices.contains(sourceIndex) ? sources[sourceIndex] : nil }
     return root.members[section.rawValue].map { Table(position: $0.keyPosition, members: $0.value.members) }
   }
 
   private func name(of section: SettingSection) -> String {
-    section == .source && sources.count > 1 ? "source[\(source + 1)]" : section.rawValue
+    section == .source && sources.count > 1 ? "source[\(sourceIndex + 1)]" : section.rawValue
   }
 
   // MARK: - Names
@@ -261,10 +261,10 @@ struct SettingsReader {
     return diagnostics.sorted { order($0) < order($1) }
   }
 
-  private mutating func unknownSection(_ name: String, _ member: TOMLValue.Member) {
+  private mutating func reportUnknownSection(_ name: String, _ member: TOMLValue.Member) {
     let sections = SettingSection.allCases.map(\.rawValue)
     let hint: String
-    if let key = SettingSection.all.first(where: { $0.name == name }) {
+    if let key = SettingSection.allSettings.first(where: { $0.name == name }) {
       hint = "it belongs under [\(key.section.rawValue)]"
     } else if let section = NearestName.find(name, among: sections) {
       hint = "did you mean [\(section)]?"
@@ -274,16 +274,16 @@ struct SettingsReader {
     problems.append(Diagnostic(position: member.keyPosition, key: name, message: "is not a section; \(hint)"))
   }
 
-  private mutating func unknownKey(_ name: String, _ member: TOMLValue.Member, in section: SettingSection) {
+  private mutating func reportUnknownKey(_ name: String, _ member: TOMLValue.Member, in section: SettingSection) {
     var siblings: [String] = []
     for key in section.settings where !siblings.contains(key.name) { siblings.append(key.name) }
     let hint: String
     if let sibling = NearestName.find(name, among: siblings) {
       hint = "did you mean `\(sibling)`?"
-    } else if let other = SettingSection.all.first(where: { $0.name == name }) {
+    } else if let other = SettingSection.allSettings.first(where: { $0.name == name }) {
       hint = "it belongs under [\(other.section.rawValue)]"
-    } else if let near = NearestName.find(name, among: SettingSection.all.map(\.name)),
-      let other = SettingSection.all.first(where: { $0.name == near })
+    } else if let near = NearestName.find(name, among: SettingSection.allSettings.map(\.name)),
+      let other = SettingSection.allSettings.first(where: { $0.name == near })
     {
       hint = "did you mean `\(near)` under [\(other.section.rawValue)]?"
     } else {

@@ -37,10 +37,10 @@ package enum SettingsReference {
   }
 
   private static func row(_ key: SettingDescription) -> String {
-    let absence = key.isRequired ? "required" : key.defaultText.map { "`\($0)`" } ?? "none"
-    let owner = key.selectorLine.map { " (`\($0)`)" } ?? ""
+    let defaultCell = key.isRequired ? "required" : key.defaultText.map { "`\($0)`" } ?? "none"
+    let selector = key.selectorLine.map { " (`\($0)`)" } ?? ""
     let cells = [
-      "`\(key.name)`\(owner)", key.typeName, absence, key.allowed.isEmpty ? "any" : key.allowed, key.summary,
+      "`\(key.name)`\(selector)", key.typeName, defaultCell, key.allowed.isEmpty ? "any" : key.allowed, key.summary,
     ]
     return "| \(cells.joined(separator: " | ")) |\n"
   }

@@ -6,7 +6,7 @@ import ExternalInput
 struct TOMLMistake {
   private let lines: [Substring]
   /// From 1.
-  private let number: Int
+  private let lineNumber: Int
   private let parserMessage: String
 
   /// - Parameters:
@@ -17,13 +17,13 @@ struct TOMLMistake {
     // In Swift, CR LF is a single character, so such a line ending splits once.
     lines = String(decoding: text, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
       .map { Substring($0) }
-    number = line
+    lineNumber = line
     self.parserMessage = parserMessage
   }
 
   /// The message, without the position.
   var message: String {
-    let line = number >= 1 && number <= lines.count ? lines[number - 1].trimmed : ""
+    let line = lineNumber >= 1 && lineNumber <= lines.count ? lines[lineNumber - 1].trimmed : ""
     if let words = redefinition ?? lookalike(line) { return words }
     guard !line.isEmpty else { return fallback }
     return header(line) ?? assignment(line) ?? fallback
@@ -37,12 +37,12 @@ struct TOMLMistake {
   // MARK: - Duplicate sections and keys
 
   private var redefinition: String? {
-    guard parserMessage.contains(text: "cannot redefine existing"), number >= 1, number <= lines.count else {
+    guard parserMessage.contains(text: "cannot redefine existing"), lineNumber >= 1, lineNumber <= lines.count else {
       return nil
     }
-    let line = lines[number - 1].trimmed
+    let line = lines[lineNumber - 1].trimmed
     guard let name = TOMLMistake.name(line) else { return nil }
-    let earlier = lines[..<(number - 1)]
+    let earlier = lines[..<(lineNumber - 1)]
     if line.hasPrefix("[") {
       let first = earlier.firstIndex { TOMLMistake.name($0.trimmed) == name && $0.trimmed.hasPrefix("[") }
       let place = first.map { " in line \($0 + 1)" } ?? " before"

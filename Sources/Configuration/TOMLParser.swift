@@ -12,7 +12,7 @@ enum TOMLParser {
   ///   - bytes: the text; invalid UTF-8 is reported as an error.
   ///   - file: the name for positions.
   static func parse(_ bytes: [UInt8], file: String) throws(Diagnostic) -> TOMLValue {
-    if let line = overlongLine(bytes) {
+    if let line = lineWithTooManyDots(bytes) {
       throw Diagnostic(
         position: SourcePosition(file: file, line: line),
         message: "has more than \(maxDotsPerLine) dots in one line; keys are not nested that deep")
@@ -37,7 +37,7 @@ enum TOMLParser {
   }
 
   /// The number of the first line with too many dots; nil if there is none.
-  private static func overlongLine(_ bytes: [UInt8]) -> Int? {
+  private static func lineWithTooManyDots(_ bytes: [UInt8]) -> Int? {
     var (line, dots) = (1, 0)
     for byte in bytes {
       if byte == UInt8(ascii: "\n") {

@@ -3,7 +3,7 @@
 extension TOMLValue {
   /// These merged settings as TOML in canonical form: sections and keys are sorted by name, and there are no comments
   /// and no empty sections.
-  var canonicalText: String { text { _, _ in false } }
+  var canonicalText: String { commentedText { _, _ in false } }
 
   /// The prefix of a line that is a comment for releases that do not know its key.
   private static let commentPrefix = "#+ "
@@ -12,10 +12,10 @@ extension TOMLValue {
   ///
   /// - Parameter isComment: whether the line of this key in this section is a comment. The heading of a section is a
   ///   comment if all its keys are.
-  func text(_ isComment: (_ section: String, _ key: String) -> Bool) -> String {
+  func commentedText(_ isComment: (_ section: String, _ key: String) -> Bool) -> String {
     func lines(_ heading: String, _ section: String, _ keys: [String: Member]) -> String {
-      let isUnknown = keys.keys.allSatisfy { isComment(section, $0) }
-      return (isUnknown ? TOMLValue.commentPrefix : "") + heading + "\n"
+      let isHeadingComment = keys.keys.allSatisfy { isComment(section, $0) }
+      return (isHeadingComment ? TOMLValue.commentPrefix : "") + heading + "\n"
         + keys.sorted { $0.key < $1.key }.map {
           (isComment(section, $0.key) ? TOMLValue.commentPrefix : "")
             + "\(TOMLValue.quoted($0.key)) = \($0.value.value.inlineText)\n"
@@ -33,8 +33,8 @@ extension TOMLValue {
     return text
   }
 
-  /// A result of `text`, without the prefixes of those comments. Every value is on one line, so each line is handled
-  /// separately.
+  /// A result of `commentedText`, without the prefixes of those comments. Every value is on one line, so each line is
+  /// handled separately.
   static func uncommented(_ text: [UInt8]) -> [UInt8] {
     let prefix = Array(commentPrefix.utf8)
     return Array(
@@ -51,7 +51,7 @@ extension TOMLValue {
       "{ "
         + keys.sorted { $0.key < $1.key }.map { "\(TOMLValue.quoted($0.key)) = \($0.value.value.inlineText)" }
         .joined(separator: ", ") + " }"
-    case .integer, .float, .boolean: content.source
+    case .integer, .float, .boolean: content.literal
     // No setting has this type.
     case .dateTime: TOMLValue.quoted("")
     }

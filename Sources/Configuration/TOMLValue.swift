@@ -84,7 +84,7 @@ extension TOMLValue {
 
 extension TOMLValue.Content {
   /// The value as in a settings file; empty for tables and arrays.
-  var source: String {
+  var literal: String {
     switch self {
     case .string(let text): "\"\(text)\""
     case .integer(let number): "\(number)"

@@ -13,17 +13,17 @@ enum Template {
     while let open = rest.firstIndex(where: { $0 == "{" || (!bracesAreLiteral && $0 == "}") }) {
       let after = rest[rest.index(after: open)...]
       let name = after.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") }
-      let isClosed = rest[open] == "{" && !name.isEmpty && after[name.endIndex...].first == "}"
-      guard isClosed || bracesAreLiteral else {
+      let isPlaceholder = rest[open] == "{" && !name.isEmpty && after[name.endIndex...].first == "}"
+      guard isPlaceholder || bracesAreLiteral else {
         throw ValueProblem(message: "has an unmatched brace; \(advice)")
       }
-      if isClosed, !placeholders.contains(String(name)) {
+      if isPlaceholder, !placeholders.contains(String(name)) {
         let hint = NearestName.find(String(name), among: placeholders).map { "; did you mean {\($0)}?" } ?? ""
         throw ValueProblem(message: "has the unknown placeholder {\(String(name).printable)}; \(advice)\(hint)")
       }
       rest = after
       // The closing brace of a placeholder is not checked again.
-      if isClosed { rest = rest[name.endIndex...].dropFirst() }
+      if isPlaceholder { rest = rest[name.endIndex...].dropFirst() }
     }
   }
 

@@ -29,7 +29,7 @@ enum VehicleIDSource: Equatable, Sendable {
     switch self {
     case .literal(let text): return (text, nil)
     case .file(let path):
-      let path = path.relativePath(in: directory)
+      let path = path.resolvedPath(in: directory)
       return (try Self.read(path, "the file \(path.printable)", environment), "the ID in \(path.printable)")
     case .credential(let name):
       guard let directory = environment.variable("CREDENTIALS_DIRECTORY"), !directory.isEmpty else {
@@ -102,7 +102,7 @@ extension VehicleIDSource {
         }
         self = .hostname
       }
-    default: throw .type(of: value, expected: "a string in quotes, or a table as in { hostname = true },")
+    default: throw .wrongType(of: value, expected: "a string in quotes, or a table as in { hostname = true },")
     }
   }
 }
@@ -136,7 +136,7 @@ extension TOMLValue {
 
 extension String {
   /// A path that may be relative to a directory.
-  func relativePath(in directory: String) -> String {
+  func resolvedPath(in directory: String) -> String {
     hasPrefix("/") || directory.isEmpty ? self : "\(directory)/\(self)"
   }
 

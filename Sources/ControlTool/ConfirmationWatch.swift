@@ -46,7 +46,7 @@ struct ConfirmationWatch {
       // A daemon that lacks settings waits for files or credentials that the settings files name.
       guard let confirmation = settings?.confirmation else {
         guard report.lacksSettings else { return .confirmed }
-        return mayWait ? line(report.summary) : .undecided(report.summary)
+        return mayWait ? wait(printing: report.summary) : .undecided(report.summary)
       }
       guard mayWait else { return .undecided(confirmation.sentence) }
       // The sentence contains the remaining time, which changes with each response.
@@ -55,10 +55,10 @@ struct ConfirmationWatch {
       last = state
       return .wait(confirmation.sentence)
     }
-    return line(state)
+    return wait(printing: state)
   }
 
-  private mutating func line(_ text: String) -> Step {
+  private mutating func wait(printing text: String) -> Step {
     guard text != last else { return .wait(nil) }
     last = text
     return .wait(text)

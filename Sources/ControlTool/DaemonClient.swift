@@ -19,7 +19,7 @@ enum DaemonClient {
   static func path(
     _ options: CommandLineOptions, of socket: LocalSocket = .control
   ) throws(CommandError) -> String {
-    let instance = try Instance.name(options, besides: "socket")
+    let instance = try Instance.name(options, conflictingWith: "socket")
     if let path = options.value("socket") { return path }
     let directory =
       instance.map { instancePrefix + $0 } ?? Environment.value(of: "RUNTIME_DIRECTORY")
@@ -57,7 +57,7 @@ enum DaemonClient {
     }
 
     /// The request as a line, for a daemon of a release before 0.3.0.
-    var line: [UInt8] { Array(#"{"command":"\#(self)"}"#.utf8) }
+    var legacyLine: [UInt8] { Array(#"{"command":"\#(self)"}"#.utf8) }
   }
 
   /// Asks the daemon: in Varlink, or, if its release does not support Varlink (as during an upgrade), in the protocol
@@ -69,7 +69,7 @@ enum DaemonClient {
   ) throws(CommandError) -> [UInt8] {
     try exchange(at: path) { () throws(ControlSocketError) in
       guard let message = try ControlClient.call(request.call.encoded, at: path, timeout: timeout) else {
-        return try ControlClient.ask(request.line, at: path, timeout: timeout)
+        return try ControlClient.ask(request.legacyLine, at: path, timeout: timeout)
       }
       return response(message)
     }
@@ -81,9 +81,9 @@ enum DaemonClient {
     do throws(ControlSocketError) {
       return try ask()
     } catch {
-      let missing = missingInstance(at: path).map { "\n\($0)" } ?? ""
+      let missing = missingInstanceMessage(at: path).map { "\n\($0)" } ?? ""
       throw CommandError(
-        error.code == .denied ? .permission : .unavailable, error.message + missing,
+        error.code == .permissionDenied ? .permission : .unavailable, error.message + missing,
         absentSocket: error.code == .absent ? path : nil)
     }
   }
@@ -99,21 +99,22 @@ enum DaemonClient {
   }
 
   /// What is missing if the socket belongs to an instance that does not exist; otherwise nil.
-  private static func missingInstance(at path: String) -> String? {
+  private static func missingInstanceMessage(at path: String) -> String? {
     guard path.hasPrefix(instancePrefix), path.hasSuffix(socketSuffix) else { return nil }
-    return Instance.missing(String(path.dropFirst(instancePrefix.utf8.count).dropLast(socketSuffix.utf8.count)))
+    return Instance.missingMessage(
+      for: String(path.dropFirst(instancePrefix.utf8.count).dropLast(socketSuffix.utf8.count)))
   }
 
   /// Runs a request for a user: if nothing listens, systemd is asked why.
   ///
   /// - Throws: an error with that reason if systemd knows one, otherwise the error of the request.
-  private static func explained<Response>(
+  private static func withStopReason<Response>(
     _ request: () throws(CommandError) -> Response
   ) throws(CommandError) -> Response {
     do throws(CommandError) {
       return try request()
     } catch {
-      guard let socket = error.absentSocket, missingInstance(at: socket) == nil,
+      guard let socket = error.absentSocket, missingInstanceMessage(at: socket) == nil,
         let reason = StoppedService.explanation(socket: socket)
       else { throw error }
       throw CommandError(error.code, reason)
@@ -123,7 +124,7 @@ enum DaemonClient {
   /// - Returns: the daemon's response as text, and decoded.
   static func status(_ options: CommandLineOptions) throws(CommandError) -> (text: [UInt8], status: StatusReport) {
     let path = try path(options)
-    return try explained { () throws(CommandError) in try status(at: path) }
+    return try withStopReason { () throws(CommandError) in try status(at: path) }
   }
 
   /// - Parameter path: the path of the daemon's control socket.
@@ -141,7 +142,7 @@ enum DaemonClient {
   /// - Returns: the metrics in Prometheus' text format.
   static func metrics(_ options: CommandLineOptions) throws(CommandError) -> String {
     let path = try path(options)
-    let response = try explained { () throws(CommandError) -> Metrics in
+    let response = try withStopReason { () throws(CommandError) -> Metrics in
       try read(try ask(.metrics, at: path), from: path)
     }
     return response.metrics
@@ -168,7 +169,7 @@ enum DaemonClient {
   ) throws(CommandError) -> Acknowledgement {
     let path = try path(options)
     let call = VarlinkCall(interface, "ReloadAndConfirm", ["seconds": .integer(limit.wholeSeconds)])
-    return try explained { () throws(CommandError) in
+    return try withStopReason { () throws(CommandError) in
       let reply = try exchange(at: path) { () throws(ControlSocketError) in
         try ControlClient.call(call.encoded, at: path, timeout: .seconds(5))
       }
@@ -195,7 +196,7 @@ enum DaemonClient {
     of request: Request, _ options: CommandLineOptions
   ) throws(CommandError) -> Acknowledgement {
     let path = try path(options)
-    return try explained { () throws(CommandError) in try read(try ask(request, at: path), from: path) }
+    return try withStopReason { () throws(CommandError) in try read(try ask(request, at: path), from: path) }
   }
 
   // MARK: - Responses

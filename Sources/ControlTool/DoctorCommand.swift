@@ -56,7 +56,7 @@ enum DoctorCommand: Command {
     let service = InstalledService(settings: path)
     var startFailure: Finding?
     var remark = ""
-    switch ServiceImpersonation.run(settings: path, asksForToken: true, withRootObservations: true) {
+    switch ServiceImpersonation.run(settings: path, requestsToken: true, withRootObservations: true) {
     case .ended(let status): return status
     case .notStarted(let finding): startFailure = finding
     case .unknown(let finding):
@@ -74,20 +74,20 @@ enum DoctorCommand: Command {
       environment = Doctor.Environment(
         loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate,
         isDaemonRunning: isDaemonRunning, clockError: status?.clockOffset.map { .seconds($0) },
-        rootObservations: .fromStandardInput)
+        rootObservations: RootObservations.readStandardInput())
     } catch {
       throw CommandError(.io, error.message)
     }
-    var json = options.has("json") ? DoctorReport(remark: remark, isDaemonRunning: status != nil) : nil
-    if json == nil { _ = try StandardOutput.write(remark) }
+    var jsonReport = options.has("json") ? DoctorReport(remark: remark, isDaemonRunning: status != nil) : nil
+    if jsonReport == nil { _ = try StandardOutput.write(remark) }
     let screen = DoctorScreen(
-      width: Terminal.isOutput ? Terminal.size?.columns ?? 80 : nil, capabilities: .ofStandardOutput)
+      width: Terminal.isStandardOutput ? Terminal.size?.columns ?? 80 : nil, capabilities: .ofStandardOutput)
     // If standard output is closed, the remaining checks still run, for the exit status.
     var doctor = Doctor { part in
-      json?.add(part)
-      if json == nil { _ = try? StandardOutput.write(screen.text(of: part)) }
+      jsonReport?.add(part)
+      if jsonReport == nil { _ = try? StandardOutput.write(screen.text(of: part)) }
     }
-    defer { if let json { _ = try? StandardOutput.write(json.line) } }
+    defer { if let jsonReport { _ = try? StandardOutput.write(jsonReport.line) } }
     if let startFailure {
       // No check can run as the service, so only the state that systemd reports is checked.
       doctor.run(StartFailureCheck(finding: startFailure))
@@ -113,16 +113,16 @@ enum DoctorCommand: Command {
   /// - Parameters:
   ///   - socket: the daemon's control socket; nil without `--socket` if no installed service reads the settings.
   ///   - unit: the daemon's unit; nil if none is known.
-  private static func ask(_ socket: String?, _ settings: String, _ unit: String?) -> ServiceFindings.Daemon {
+  private static func ask(_ socket: String?, _ settings: String, _ unit: String?) -> ServiceFindings.DaemonResponse {
     guard let socket else {
-      return .none(
+      return .noResponse(
         "no installed service reads \(settings)",
         advice: "Give the control socket of the daemon that reads it, with --socket PATH")
     }
     do throws(CommandError) {
       return .status(try DaemonClient.status(at: socket).status)
     } catch {
-      return .none(
+      return .noResponse(
         error.message,
         advice: error.code == .permission
           ? "Run this as root"

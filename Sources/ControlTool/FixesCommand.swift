@@ -53,42 +53,42 @@ enum FixesCommand: Command {
     // Without SIGPIPE, writing to a closed pipe fails with EPIPE.
     signal(SIGPIPE, SIG_IGN)
     return isFiltering
-      ? try filter(path, limits: limits(options.value("config")), map: options.value("map")) : try print(path)
+      ? try filter(path, limits: limits(options.value("config")), mapPath: options.value("map")) : try print(path)
   }
 
   private static func print(_ path: String) throws(CommandError) -> Int32 {
     let input = try CommandInput(path: path)
-    var recording = RecordingDecoder(name: input.name)
+    var decoder = RecordingDecoder(name: input.name)
     var writer = FixLineWriter(source: "replay")
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = try input.read(into: &buffer)
       guard count > 0 else { break }
-      try recording.decode(buffer[..<count]) { writer.append($0) }
+      try decoder.decode(buffer[..<count]) { writer.append($0) }
       guard try flush(&writer) else { return 0 }
     }
-    try recording.finish { writer.append($0) }
+    try decoder.finish { writer.append($0) }
     guard try flush(&writer) else { return 0 }
-    if let warning = try recording.warning() { warn(warning) }
+    if let warning = try decoder.warning() { warn(warning) }
     return 0
   }
 
   private static func filter(
-    _ path: String, limits: FixFilter.Configuration, map: String?
+    _ path: String, limits: FixFilter.Configuration, mapPath: String?
   ) throws(CommandError) -> Int32 {
     let input = try CommandInput(path: path)
-    var recording = RecordingDecoder(name: input.name)
+    var decoder = RecordingDecoder(name: input.name)
     var fixes: [Fix] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = try input.read(into: &buffer)
       guard count > 0 else { break }
-      try recording.decode(buffer[..<count]) { fixes.append($0) }
+      try decoder.decode(buffer[..<count]) { fixes.append($0) }
     }
-    try recording.finish { fixes.append($0) }
-    if let warning = try recording.warning() { warn(warning) }
+    try decoder.finish { fixes.append($0) }
+    if let warning = try decoder.warning() { warn(warning) }
     let review = RecordingReview(fixes, limits: limits)
-    if let map { try write(ReviewMap(review, title: input.name).svg, to: map) }
+    if let mapPath { try write(ReviewMap(review, title: input.name).svg, to: mapPath) }
     var writer = FixLineWriter(source: "replay")
     for filtered in review.fixes {
       writer.append(filtered)

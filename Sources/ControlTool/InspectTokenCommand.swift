@@ -16,13 +16,13 @@ enum InspectTokenCommand: Command {
   static let name = "token"
   static let summary = "fetch a token as the daemon would, and show its contents and problems"
   /// Options that request a token for a scope other than the vehicle of the settings.
-  private static let scopes: [(option: String, scope: @Sendable (String) -> AuthorizationContext.Scope)] = [
+  private static let scopeOptions: [(option: String, scope: @Sendable (String) -> AuthorizationContext.Scope)] = [
     ("delivery-vehicle", { .deliveryVehicle($0) }), ("vehicle", { .vehicle($0) }), ("trip", { .trip($0) }),
     ("task", { .task($0) }), ("tracking-id", { .trackingID($0) }),
   ]
   static var options: [CommandLineOptions.Option] {
     SettingsChoice.options + [CommandLineOptions.Option("reveal")]
-      + scopes.map { CommandLineOptions.Option($0.option, takesValue: true) }
+      + scopeOptions.map { CommandLineOptions.Option($0.option, takesValue: true) }
   }
   static let usage = """
     Usage: fleet-locationctl token [--trip ID | --task ID | --tracking-id ID | --vehicle ID | --delivery-vehicle ID]
@@ -50,7 +50,7 @@ enum InspectTokenCommand: Command {
       throw CommandError(
         .usage, "token: unexpected \"\(operand)\": the scope is given with an option, as in --trip ID")
     }
-    let named = scopes.filter { options.has($0.option) }
+    let named = scopeOptions.filter { options.has($0.option) }
     guard named.count <= 1 else {
       throw CommandError(
         .usage, "token: only one is allowed: \(named.map { "--\($0.option)" }.joined(separator: " or "))")
@@ -58,7 +58,7 @@ enum InspectTokenCommand: Command {
     signal(SIGPIPE, SIG_IGN)
     EventLoop.blockChildSignal()
     let path = try SettingsChoice.path(options)
-    switch ServiceImpersonation.run(settings: path, asksForToken: true) {
+    switch ServiceImpersonation.run(settings: path, requestsToken: true) {
     case .ended(let status): return status
     case .notStarted(let finding):
       throw CommandError(.configuration, finding.message)
@@ -68,18 +68,18 @@ enum InspectTokenCommand: Command {
     }
     ServiceCredentials.adopt(for: path)
     let settings = try settings(path)
-    let scope = named.first.flatMap { name in options.value(name.option).map(name.scope) }
+    let scope = named.first.flatMap { entry in options.value(entry.option).map(entry.scope) }
     guard
       let context = scope.map({ AuthorizationContext(providerID: settings.vehicle.providerID, scope: $0) })
         ?? settings.agent.context
     else { throw CommandError(.usage, "token: the ID is empty") }
     let response = try ask(settings, for: context, path)
-    for remark in response.outcome.remarks {
-      StandardError.write("\(CommandLineTool.name): the token command says: \(remark)\n")
+    for line in response.outcome.errorLines {
+      StandardError.write("\(CommandLineTool.name): the token command says: \(line)\n")
     }
-    let description = TokenDescription(response, reveals: options.has("reveal"))
+    let description = TokenDescription(response, revealsSecrets: options.has("reveal"))
     _ = try StandardOutput.write(description.text)
-    return description.isGood ? 0 : 1
+    return description.isUsable ? 0 : 1
   }
 
   private static func settings(_ path: String) throws(CommandError) -> Settings {

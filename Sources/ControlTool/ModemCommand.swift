@@ -29,7 +29,7 @@ enum ModemCommand: Command {
     """
 
   /// Maximum time for a modem to switch its receiver on.
-  private static let enableLimit = Duration.seconds(70)
+  private static let enableTimeout = Duration.seconds(70)
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     guard options.operands == ["enable"] else {
@@ -76,7 +76,7 @@ enum ModemCommand: Command {
       reply = nil
       hasChanged = false
       client.list()
-      try run(loop, until: loop.now.boot + enableLimit) { reply != nil }
+      try run(loop, until: loop.now.boot + enableTimeout) { reply != nil }
       let failure: String
       switch reply {
       case .modems(let modems):
@@ -86,7 +86,7 @@ enum ModemCommand: Command {
         case .enable(let modem, let sources):
           reply = nil
           client.enable(sources.union(modem.location?.enabled ?? []), of: modem.path)
-          try run(loop, until: loop.now.boot + enableLimit) { reply != nil }
+          try run(loop, until: loop.now.boot + enableTimeout) { reply != nil }
           switch reply {
           case .enabled: return "The receiver of \(modem.name) is on now"
           case .refused(.unauthorized):

@@ -62,7 +62,7 @@ enum MonitorCommand: Command {
         }
       } catch {
         message = error.message
-        if error.code == .denied { outcome = .failure(CommandError(.permission, message)) }
+        if error.code == .permissionDenied { outcome = .failure(CommandError(.permission, message)) }
       }
       guard try outcome.get() else { return 0 }
       if !isLost {

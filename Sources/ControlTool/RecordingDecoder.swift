@@ -21,8 +21,8 @@ struct RecordingDecoder {
   private let name: String
   private var kind = Kind.unread
   private var nmea = NMEADecoder()
-  private var gpsd = GPSDRecording()
-  private var count = 0
+  private var gpsd = GPSDRecordingDecoder()
+  private var fixCount = 0
 
   /// - Parameter name: the name of the file, for messages.
   init(name: String) {
@@ -54,7 +54,7 @@ struct RecordingDecoder {
     if case .gpx(let parser) = kind {
       do {
         for point in try parser.finish().points {
-          count += 1
+          fixCount += 1
           emit(Fix(point))
         }
       } catch {
@@ -66,14 +66,14 @@ struct RecordingDecoder {
     if !isGPSD { nmea.finish { fixes.append($0) } }
     if !isNMEA, fixes.isEmpty { gpsd.finish { fixes.append($0) } }
     for fix in fixes { emit(fix) }
-    count += fixes.count
+    fixCount += fixes.count
   }
 
   /// A message if the whole recording has no fix; nil if it has one.
   ///
   /// - Throws: code `data` if the input is not a recording.
   func warning() throws(CommandError) -> String? {
-    if count > 0 { return nil }
+    if fixCount > 0 { return nil }
     if nmea.counters.sentences > 0 {
       return "\(name): \(nmea.counters.sentences) sentences, but none with a valid position"
     }
@@ -93,15 +93,15 @@ struct RecordingDecoder {
   private var isGPSD: Bool { if case .gpsd = kind { true } else { false } }
 
   private mutating func decodeStream(_ bytes: Span<UInt8>, into emit: (Fix) -> Void) {
-    var sentences: [Fix] = []
-    if !isGPSD { nmea.decode(bytes, at: .boot) { sentences.append($0) } }
-    var reports: [Fix] = []
-    if !isNMEA { gpsd.decode(bytes) { reports.append($0) } }
+    var nmeaFixes: [Fix] = []
+    if !isGPSD { nmea.decode(bytes, at: .boot) { nmeaFixes.append($0) } }
+    var gpsdFixes: [Fix] = []
+    if !isNMEA { gpsd.decode(bytes) { gpsdFixes.append($0) } }
     if case .nmeaOrGPSD = kind {
-      if !sentences.isEmpty { kind = .nmea } else if !reports.isEmpty { kind = .gpsd }
+      if !nmeaFixes.isEmpty { kind = .nmea } else if !gpsdFixes.isEmpty { kind = .gpsd }
     }
-    for fix in isGPSD ? reports : sentences { emit(fix) }
-    count += isGPSD ? reports.count : sentences.count
+    for fix in isGPSD ? gpsdFixes : nmeaFixes { emit(fix) }
+    fixCount += isGPSD ? gpsdFixes.count : nmeaFixes.count
   }
 
   private func firstKind(of bytes: ArraySlice<UInt8>) throws(CommandError) -> Kind {

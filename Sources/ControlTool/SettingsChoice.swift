@@ -19,11 +19,13 @@ enum SettingsChoice {
   ///
   /// - Throws: code `usage` when both options are given; code `permission` when this user may not read the file.
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
-    let instance = try Instance.name(options, besides: "config")
+    let instance = try Instance.name(options, conflictingWith: "config")
     let path = options.value("config") ?? instance.map { "/etc/fleet-locationd/\($0).toml" } ?? defaultPath
-    if let instance, let missing = Instance.missing(instance) { throw CommandError(.configuration, missing) }
+    if let instance, let missing = Instance.missingMessage(for: instance) {
+      throw CommandError(.configuration, missing)
+    }
     // If the service may not read the file, the check itself reports this as a mistake.
-    if !ServiceImpersonation.isActive, FileAccess.refusal(path, R_OK)?.code == EACCES {
+    if !ServiceImpersonation.isActive, FileAccess.error(path, R_OK)?.code == EACCES {
       throw CommandError(
         .permission, "\(path): permission denied; run this as root, or name other settings with --config")
     }
@@ -39,7 +41,7 @@ enum Instance {
 
   /// - Parameter other: an option that cannot be combined with it.
   /// - Returns: nil without the option.
-  static func name(_ options: CommandLineOptions, besides other: String) throws(CommandError) -> String? {
+  static func name(_ options: CommandLineOptions, conflictingWith other: String) throws(CommandError) -> String? {
     guard let name = options.value(option.name) else { return nil }
     guard !options.has(other) else { throw CommandError(.usage, "--instance and --\(other) cannot be combined") }
     guard !name.isEmpty, !name.contains("/") else {
@@ -49,8 +51,8 @@ enum Instance {
   }
 
   /// What is missing if there is no such instance, and which instances exist; nil if it has a settings file.
-  static func missing(_ name: String) -> String? {
-    guard FileAccess.refusal("\(directory)/\(name).toml", F_OK)?.code == ENOENT else { return nil }
+  static func missingMessage(for name: String) -> String? {
+    guard FileAccess.error("\(directory)/\(name).toml", F_OK)?.code == ENOENT else { return nil }
     let names = ((try? ConfigurationEnvironment.system.listDirectory(directory)) ?? []).filter { $0.hasSuffix(".toml") }
       .map { String($0.dropLast(5)) }.filter { $0 != "fleet-locationd" }.sorted()
     let others =

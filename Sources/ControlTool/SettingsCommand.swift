@@ -27,7 +27,7 @@ enum SettingsCommand: Command {
       throw CommandError(.usage, "settings: unexpected \"\(operand)\": settings are named with --config")
     }
     let path = try SettingsChoice.path(options)
-    switch ServiceImpersonation.run(settings: path, asksForToken: false) {
+    switch ServiceImpersonation.run(settings: path, requestsToken: false) {
     case .ended(let status): return status
     case .notStarted(let finding): throw CommandError(.configuration, finding.message)
     case .unknown(let finding): throw CommandError(.unavailable, finding.message)
@@ -38,16 +38,16 @@ enum SettingsCommand: Command {
     do throws(ConfigurationError) {
       file = try SettingsFile.load(path: path, environment: .system)
     } catch {
-      let isDenied = error.diagnostics.contains(where: \.isPermissionDenied)
+      let isPermissionDenied = error.diagnostics.contains(where: \.isPermissionDenied)
       throw CommandError(
-        isDenied ? .permission : .configuration, error.diagnostics.map { "\($0)" }.joined(separator: "\n"))
+        isPermissionDenied ? .permission : .configuration, error.diagnostics.map { "\($0)" }.joined(separator: "\n"))
     }
     let listing = SettingsListing.text(of: file, path: path, environment: .system)
-    return try StandardOutput.write(usageComment(for: file, path) + listing)
+    return try StandardOutput.write(inUseComment(for: file, path) + listing)
   }
 
   /// Whether the running daemon uses these settings, as a comment; empty if no daemon answers.
-  private static func usageComment(for settings: SettingsFile, _ path: String) -> String {
+  private static func inUseComment(for settings: SettingsFile, _ path: String) -> String {
     guard let socket = InstalledService(settings: path)?.socket,
       let daemon = try? DaemonClient.status(at: socket).status.settings
     else { return "" }

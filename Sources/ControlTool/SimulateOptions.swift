@@ -67,8 +67,8 @@ struct SimulateOptions {
       }
       self.start = start
     case "pace":
-      let isPlain = value.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
-      guard isPlain, let pace = Double(value), (0...1000).contains(pace) else {
+      let isDecimal = value.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+      guard isDecimal, let pace = Double(value), (0...1000).contains(pace) else {
         throw QuantityOption.Mistake(message: "\"\(value)\" is not a number from 0 to 1000")
       }
       self.pace = pace

@@ -62,7 +62,7 @@ enum StatusCommand: Command {
   /// Formatted for standard output: a terminal, or a file or pipe.
   private static func text(of status: StatusReport) -> String {
     let capabilities = TerminalCapabilities.ofStandardOutput
-    let width = Terminal.isOutput ? Terminal.size?.columns ?? 80 : nil
+    let width = Terminal.isStandardOutput ? Terminal.size?.columns ?? 80 : nil
     return StatusScreen.lines(of: StatusRows(status), width: width, capabilities: capabilities)
       .map { "\($0.encoded(capabilities))\n" }.joined()
   }
@@ -71,7 +71,7 @@ enum StatusCommand: Command {
 
   private static func watch(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     let interval = try interval(options.operands)
-    guard Terminal.isOutput, !TerminalCapabilities.isDumb(Environment.value(of:)), !options.has("json") else {
+    guard Terminal.isStandardOutput, !TerminalCapabilities.isDumb(Environment.value(of:)), !options.has("json") else {
       return try stream(options, every: interval)
     }
     let path = try DaemonClient.path(options)

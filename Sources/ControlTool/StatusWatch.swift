@@ -23,14 +23,14 @@ import Timekeeping
   private let loop: EventLoop
   private var painter: ScreenPainter
   private var timer: LoopTimer?
-  private var sources: [EventSource<Void>] = []
-  private var keys: EventSource<IOEvents>?
+  private var signalSources: [EventSource<Void>] = []
+  private var keyboardSource: EventSource<IOEvents>?
   private var rows: StatusRows?
   private var answeredAt: BootInstant?
   private var lastError: CommandError?
   private var failingSince: BootInstant?
   private var isOnline = false
-  private var endedBy: Int32?
+  private var endingSignal: Int32?
 
   /// - Parameters:
   ///   - interval: between two requests.
@@ -51,20 +51,20 @@ import Timekeeping
       loop = try EventLoop()
       timer = try loop.makeTimer { [unowned self] in refresh() }
       for signal in StatusWatch.endSignals {
-        sources.append(
+        signalSources.append(
           try loop.addSignal(signal) { [unowned self] in
-            endedBy = signal
+            endingSignal = signal
             loop.exit(0)
           })
       }
-      sources += [
+      signalSources += [
         try loop.addSignal(SIGINT) { [unowned self] in loop.exit(0) },
         try loop.addSignal(SIGWINCH) { [unowned self] in paint() },
         try loop.addSignal(SIGTSTP) { [unowned self] in pause() },
         try loop.addSignal(SIGCONT) { [unowned self] in enterScreen() },
       ]
       if let keyboard = terminal.keyboard {
-        keys = try loop.addIO(keyboard, .readable) { [unowned self] _ in handleKeys() }
+        keyboardSource = try loop.addIO(keyboard, .readable) { [unowned self] _ in handleKeys() }
       }
     } catch {
       throw CommandError(.io, "\(error)")
@@ -82,7 +82,7 @@ import Timekeeping
       throw CommandError(.io, "the terminal cannot be used: \(error)")
     }
     terminal.leave()
-    if let endedBy { SignalMask.performDefaultAction(of: endedBy) }
+    if let endingSignal { SignalMask.performDefaultAction(of: endingSignal) }
     return isOnline ? 0 : 1
   }
 
@@ -112,7 +112,7 @@ import Timekeeping
       // Ctrl-C and Ctrl-D arrive as bytes in raw mode.
       if keys.contains(where: { [UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4].contains($0) }) { return loop.exit(0) }
       // Any other key refreshes at once; Ctrl-L also repaints the whole screen.
-      if keys.contains(12) { painter.forget() }
+      if keys.contains(12) { painter.invalidate() }
       if !keys.isEmpty { refresh() }
     }
   }
@@ -130,7 +130,7 @@ import Timekeeping
     } catch {
       return loop.exit(0)
     }
-    painter.forget()
+    painter.invalidate()
     refresh()
   }
 
@@ -143,16 +143,16 @@ import Timekeeping
       try terminal.write(bytes)
     } catch {
       // On a slow terminal the next frame is painted whole; if the terminal is gone, the program ends.
-      error.code == EAGAIN ? painter.forget() : loop.exit(0)
+      error.code == EAGAIN ? painter.invalidate() : loop.exit(0)
     }
   }
 
   private var failureText: StyledText? {
     guard let lastError else { return nil }
     let since = failingSince.map { (loop.now.boot - $0).humanReadable } ?? ""
-    let known = answeredAt.map {
+    let lastResponse = answeredAt.map {
       "; last response, \((loop.now.boot - $0).humanReadable) ago:"
     }
-    return StyledText("For \(since): \(lastError.message)\(known ?? "")")
+    return StyledText("For \(since): \(lastError.message)\(lastResponse ?? "")")
   }
 }

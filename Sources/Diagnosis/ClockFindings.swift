@@ -8,7 +8,7 @@ package enum ClockFindings {
   private static let tolerance = Duration.seconds(2)
 
   /// - Parameter buildDate: a receiver with an earlier time has a week number rollover.
-  package static func findings(_ received: ReceiverProbe.Received, buildDate: Timestamp) -> [Finding] {
+  package static func findings(_ received: ReceiverProbe.ReceivedFix, buildDate: Timestamp) -> [Finding] {
     guard let stamp = received.fix.timestamp else {
       return [
         .warn(
@@ -28,7 +28,7 @@ package enum ClockFindings {
     let ahead = received.at.wall - corrected
     let distance = ahead < .zero ? .zero - ahead : ahead
     guard distance > tolerance else {
-      findings.append(.pass("this machine's clock and GNSS time are \(tenths(distance)) s apart"))
+      findings.append(.pass("this machine's clock and GNSS time are \(decimalSeconds(distance)) s apart"))
       return findings
     }
     findings.append(
@@ -45,7 +45,7 @@ package enum ClockFindings {
     "Positions and tokens do not need this clock. The journal's times are wrong by this, and a certificate may seem "
     + "expired or not valid yet: timedatectl set-ntp true"
 
-  private static func tenths(_ duration: Duration) -> String {
+  private static func decimalSeconds(_ duration: Duration) -> String {
     let value = duration.nanoseconds / 100_000_000
     return "\(value / 10).\(value % 10)"
   }

@@ -53,11 +53,11 @@ package struct CredentialFault: Equatable, Sendable {
       }
       return faults
     }
-    let isMissing = { (file: String) in FileAccess.refusal(file, F_OK)?.code == ENOENT }
+    let isMissing = { (file: String) in FileAccess.error(file, F_OK)?.code == ENOENT }
     let plain = faults(status.credentialFiles) { isMissing($0) ? .missing : nil }
     let encrypted = faults(status.encryptedFiles) { file in
       if isMissing(file) { return .missing }
-      guard let content = try? Credentials.bytes(file) else { return nil }
+      guard let content = try? Credentials.content(ofFile: file) else { return nil }
       return isEncrypted(content.reveal()) ? nil : .notEncrypted
     }
     guard plain.isEmpty, encrypted.isEmpty else { return plain + encrypted }

@@ -9,10 +9,10 @@ package enum DeviceFindings {
   /// The classes of device that the unit allows (`DeviceAllow=` in systemd/fleet-locationd.service). `pts` is
   /// always allowed by `DevicePolicy=closed`.
   package static let allowedClasses: Set<String> = ["ttyUSB", "ttyACM", "ttyS", "ttyAMA", "ttymxc", "gnss", "pts"]
-  private static let otherClasses: Set<String> = ["mem", "misc", "input", "alsa", "fb", "drm", "vcs"]
+  private static let nonReceiverClasses: Set<String> = ["mem", "misc", "input", "alsa", "fb", "drm", "vcs"]
 
   /// Whether a device may be a receiver, by its class; /dev/null may not.
-  static func mayBeReceiver(_ status: DeviceStatus) -> Bool { otherClasses.isDisjoint(with: status.classes) }
+  static func mayBeReceiver(_ status: DeviceStatus) -> Bool { nonReceiverClasses.isDisjoint(with: status.classes) }
 
   /// How many serial ports a finding names.
   private static let maxPorts = 8
@@ -40,7 +40,7 @@ package enum DeviceFindings {
       .fail(
         .deviceMissing, "\(path) is a link to \(target), which does not exist",
         "The receiver was unplugged, or a manually created link is out of date: \(list)")
-    case .denied:
+    case .permissionDenied:
       .warn(.notExamined, "\(path): this user may not access its directory", "Run this as root")
     case .failed(let error):
       .fail(.deviceUnusable, "\(path): cannot be examined: \(error)", "Check source.device")
@@ -133,7 +133,7 @@ package enum DeviceFindings {
         [.warn(.notExamined, "this user cannot see whether another program has it open", "Run this as root")], true
       )
     }
-    let isRead = holders.contains { $0.program == serviceProgram }
+    let isReadByDaemon = holders.contains { $0.program == serviceProgram }
     return (
       holders.map { holder in
         let name =
@@ -142,7 +142,8 @@ package enum DeviceFindings {
         if holder.program == serviceProgram {
           return .pass("\(name) has it open, as it should; fleet-locationctl status shows what it receives")
         }
-        let sentence = "\(name) has it open" + (isRead ? " too: with two readers each gets only part of the data" : "")
+        let sentence =
+          "\(name) has it open" + (isReadByDaemon ? " too: with two readers each gets only part of the data" : "")
         return .fail(.deviceInUse, sentence, advice(holder))
       }, holders.allSatisfy(\.isFeeding)
     )

@@ -28,7 +28,7 @@ struct FleetEngineCheck: Check {
 
   func run(_ report: (Finding) -> Void) {
     do {
-      guard try isReached(report) else { return }
+      guard try checkConnection(report) else { return }
       let loop = environment.loop
       let probe = try FleetEngineProbe(settings, loop: loop)
       probe.clockError = environment.clockError
@@ -54,17 +54,17 @@ struct FleetEngineCheck: Check {
 
   /// Name resolution and TCP connection to the endpoint or its proxy, as separate findings, which the HTTP client's
   /// errors would not distinguish.
-  private func isReached(_ report: (Finding) -> Void) throws -> Bool {
+  private func checkConnection(_ report: (Finding) -> Void) throws -> Bool {
     guard let hop = settings.fleetEngine.firstHop else { return true }
     let what = settings.fleetEngine.client.proxy == nil ? "" : "the proxy "
     let loop = environment.loop
     let lookup = HostLookup(loop: loop, host: hop.host, port: hop.port)
-    var found: StreamSocketError??
-    lookup.probe { found = .some($0) }
-    try loop.run(until: loop.now.boot + FleetEngineCheck.connectTimeout) { found != nil }
-    guard case .some(nil) = found else {
+    var lookupResult: StreamSocketError??
+    lookup.probe { lookupResult = .some($0) }
+    try loop.run(until: loop.now.boot + FleetEngineCheck.connectTimeout) { lookupResult != nil }
+    guard case .some(nil) = lookupResult else {
       let message =
-        found??.message
+        lookupResult??.message
         ?? "\(hop.host): no name server answered within \(FleetEngineCheck.connectTimeout.wholeSeconds) s"
       report(
         .fail(

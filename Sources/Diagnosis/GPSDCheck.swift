@@ -12,7 +12,7 @@ import SystemCalls
 struct GPSDCheck: Check {
   /// gpsd opens its receiver, and detects its baud rate, only when the first client connects.
   private static let reportTimeout = Duration.seconds(12)
-  private static let connectDeadline = Duration.seconds(10)
+  private static let connectTimeout = Duration.seconds(10)
 
   let name: String
   let settings: GPSDSettings
@@ -28,11 +28,11 @@ struct GPSDCheck: Check {
     var isConnected = false
     var failure: StreamSocketError?
     let socket = StreamSocket(
-      loop: loop, lookup: lookup, deadline: GPSDCheck.connectDeadline, onConnected: { isConnected = true },
+      loop: loop, lookup: lookup, deadline: GPSDCheck.connectTimeout, onConnected: { isConnected = true },
       onBytes: { probe.receive($0, at: loop.now) }, onEnd: { failure = $0 })
     defer { socket.close() }
     do {
-      try loop.run(until: loop.now.boot + GPSDCheck.connectDeadline + .seconds(1)) { isConnected || failure != nil }
+      try loop.run(until: loop.now.boot + GPSDCheck.connectTimeout + .seconds(1)) { isConnected || failure != nil }
       guard isConnected else {
         let error = failure ?? StreamSocketError(.timeout, "\(lookup.name): no response")
         return report(.fail(.unreachable, error.message, ConnectionAdvice.gpsd(error).sentenceCase))
@@ -43,6 +43,8 @@ struct GPSDCheck: Check {
     } catch {
       return report(.fail(.checkFailed, "\(error)", "Close other programs, and try again"))
     }
-    for finding in probe.findings(waited: GPSDCheck.reportTimeout, buildDate: environment.buildDate) { report(finding) }
+    for finding in probe.findings(timeLimit: GPSDCheck.reportTimeout, buildDate: environment.buildDate) {
+      report(finding)
+    }
   }
 }

@@ -12,8 +12,8 @@ package struct GPSDProbe: Sendable {
   private var version: (release: String, major: Int, minor: Int)?
   private var devices: [String]?
   private var refusal: String?
-  private var reporting: String?
-  private var received: ReceiverProbe.Received?
+  private var reportingDevice: String?
+  private var received: ReceiverProbe.ReceivedFix?
 
   /// - Parameters:
   ///   - address: for messages.
@@ -41,16 +41,16 @@ package struct GPSDProbe: Sendable {
       case .refused(let why): refusal = why
       case .sky(let count): satellitesInView = count
       case .report(let device, let fix):
-        reporting = device
-        if let fix { received = ReceiverProbe.Received(fix: fix, at: now) }
+        reportingDevice = device
+        if let fix { received = ReceiverProbe.ReceivedFix(fix: fix, at: now) }
       }
     }
   }
 
   /// The findings.
   ///
-  /// - Parameter waited: the time limit of the check.
-  package func findings(waited: Duration, buildDate: Timestamp) -> [Finding] {
+  /// - Parameter timeLimit: of the check.
+  package func findings(timeLimit: Duration, buildDate: Timestamp) -> [Finding] {
     guard let version else {
       return [
         .fail(.otherServer, "\(address) accepts connections, but does not answer as gpsd does", "Check source.address")
@@ -65,27 +65,27 @@ package struct GPSDProbe: Sendable {
       findings.append(.fail(.gpsdRefused, "gpsd reports an error: \(ExternalText(refusal))", "Check source.device"))
       return findings
     }
-    findings += receivers
+    findings += deviceFindings
     guard findings.allSatisfy({ $0.severity != .fail }) else { return findings }
     if let received {
-      let receiver = reporting.map { $0.isEmpty ? "" : " of \($0)" } ?? ""
+      let receiver = reportingDevice.map { $0.isEmpty ? "" : " of \($0)" } ?? ""
       findings.append(.pass("a fix\(receiver): \(FixText.quality(received.fix))"))
       findings += ClockFindings.findings(received, buildDate: buildDate)
-    } else if let reporting {
+    } else if let reportingDevice {
       findings.append(
         .warn(
-          .noFix, "\(reporting) reports, but has no fix\(FixText.inView(satellitesInView))",
+          .noFix, "\(reportingDevice) reports, but has no fix\(FixText.inView(satellitesInView))",
           "\(SkyAdvice.text(inView: satellitesInView)): cgps shows the progress"))
     } else {
       findings.append(
         .fail(
-          .receiverSilent, "no receiver has reported within \(waited.wholeSeconds) s",
+          .receiverSilent, "no receiver has reported within \(timeLimit.wholeSeconds) s",
           "Check its power and its plug; gpsd does not report an unplugged receiver: cgps, systemctl restart gpsd"))
     }
     return findings
   }
 
-  private var receivers: [Finding] {
+  private var deviceFindings: [Finding] {
     let devices = devices ?? []
     guard !devices.isEmpty else {
       return [

@@ -21,7 +21,7 @@ package enum ManualStart {
     // systemd sets STATE_DIRECTORY for a service. In a container, the entry point has the variable or is process 1, or
     // there is no systemd.
     guard Environment.value(of: "STATE_DIRECTORY") == nil, getpid() != 1,
-      FileAccess.refusal("/run/systemd/system", F_OK) == nil, let service = service(reading: path)
+      FileAccess.error("/run/systemd/system", F_OK) == nil, let service = service(reading: path)
     else { return }
     let situation = Situation(isRunning: isRunning(service), isPaused: exists("\(service.stateDirectory)/paused"))
     if let message = refusal(of: service, situation) { throw DaemonError(ExitCode.inUse, message) }
@@ -66,7 +66,7 @@ package enum ManualStart {
 
   /// Nil if this user cannot find out.
   private static func exists(_ path: String) -> Bool? {
-    guard let error = FileAccess.refusal(path, F_OK) else { return true }
+    guard let error = FileAccess.error(path, F_OK) else { return true }
     return [ENOENT, ENOTDIR].contains(error.code) ? false : nil
   }
 }

@@ -10,7 +10,7 @@ import Timekeeping
 /// The receiver of a modem: finds it, and reads its positions until a new one arrives.
 struct ModemManagerCheck: Check {
   /// A modem has a new position every second.
-  private static let span = Duration.seconds(8)
+  private static let positionTimeout = Duration.seconds(8)
   private static let replyTimeout = Duration.seconds(12)
 
   let name: String
@@ -64,13 +64,13 @@ struct ModemManagerCheck: Check {
           "sudo mmcli -m \(modem.number) --location-set-disable-signal, if that program does not need it"))
     }
     var session = ModemSession(
-      selection: ModemSelection(device: modem.path), silenceTimeout: ModemManagerCheck.span, seed: 0)
-    var received: ReceiverProbe.Received?
+      selection: ModemSelection(device: modem.path), silenceTimeout: ModemManagerCheck.positionTimeout, seed: 0)
+    var received: ReceiverProbe.ReceivedFix?
     var inView: Int?
     var isRead = false
     var loss: String?
     var inputs: [ModemSession.Input] = [.start, .opened, .modems([modem])]
-    let end = loop.now.boot + ModemManagerCheck.span
+    let end = loop.now.boot + ModemManagerCheck.positionTimeout
     while received == nil, loop.now.boot < end || !inputs.isEmpty {
       guard !inputs.isEmpty else {
         let due = min(session.nextDeadline ?? end, end)
@@ -84,7 +84,7 @@ struct ModemManagerCheck: Check {
           let position = ask { client.locate(path) }
           if case .refused? = position { return report(ModemManagerCheck.finding(position, client.errorMessage)) }
           inputs.append(position ?? .refused(.silent))
-        case .report(.fix(let fix)): received = ReceiverProbe.Received(fix: fix, at: loop.now)
+        case .report(.fix(let fix)): received = ReceiverProbe.ReceivedFix(fix: fix, at: loop.now)
         case .report(.sky(let count)): inView = count
         case .report(.reading): isRead = true
         case .report(.lost(let why)): loss = why
@@ -102,7 +102,9 @@ struct ModemManagerCheck: Check {
       report(
         .fail(
           .receiverSilent,
-          loss ?? "no new position within \(ModemManagerCheck.span.wholeSeconds) s: ModemManager repeats the last one",
+          loss
+            ?? "no new position within \(ModemManagerCheck.positionTimeout.wholeSeconds) s: "
+            + "ModemManager repeats the last one",
           "Check its GNSS antenna; see mmcli -m \(modem.number) --location-get"))
     }
   }

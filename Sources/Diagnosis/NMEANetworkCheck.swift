@@ -29,7 +29,7 @@ struct NMEANetworkCheck: Check {
     }
   }
 
-  private static let connectDeadline = Duration.seconds(10)
+  private static let connectTimeout = Duration.seconds(10)
   /// Maximum wait for a sender; routers reconnect at intervals.
   private static let waitLimit = Duration.seconds(12)
 
@@ -63,10 +63,10 @@ struct NMEANetworkCheck: Check {
     var isConnected = false
     var failure: StreamSocketError?
     let socket = StreamSocket(
-      loop: loop, lookup: lookup, deadline: NMEANetworkCheck.connectDeadline, onConnected: { isConnected = true },
+      loop: loop, lookup: lookup, deadline: NMEANetworkCheck.connectTimeout, onConnected: { isConnected = true },
       onBytes: { probe.receive($0) }, onEnd: { failure = $0 })
     defer { socket.close() }
-    try loop.run(until: loop.now.boot + NMEANetworkCheck.connectDeadline + .seconds(1)) {
+    try loop.run(until: loop.now.boot + NMEANetworkCheck.connectTimeout + .seconds(1)) {
       isConnected || failure != nil
     }
     guard isConnected else {

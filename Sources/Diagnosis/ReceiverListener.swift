@@ -32,10 +32,10 @@ import Timekeeping
   func advance() throws(SerialPortError) {
     guard !isDone, let port else { return close() }
     var next = probe.advance(at: loop.now)
-    while let speed = next {
+    while let baud = next {
       next = nil
       do {
-        try port.setBaud(speed)
+        try port.setBaud(baud)
       } catch {
         guard error.code == .badBaud else { throw error }
         next = probe.refused()

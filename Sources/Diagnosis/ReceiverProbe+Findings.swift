@@ -19,19 +19,19 @@ extension ReceiverProbe {
           ReceiverProtocol.at.advice.sentenceCase)
       ]
     }
-    guard byteCount > 0 else { return [silence] }
-    guard counters.sentences >= 2 else { return [noise] }
-    return [sentences] + checksums + position(buildDate)
+    guard byteCount > 0 else { return [silenceFinding] }
+    guard counters.sentences >= 2 else { return [noSentenceFinding] }
+    return [sentenceFinding] + checksumFindings + positionFindings(buildDate)
   }
 
-  private var silence: Finding {
+  private var silenceFinding: Finding {
     .fail(
       .receiverSilent, "it is open, but no byte was received in \(waited)",
       "Check its power and its cable; a modem's receiver must be switched on, and has a port of its own: \(ManualPage.receivers)"
     )
   }
 
-  private var noise: Finding {
+  private var noSentenceFinding: Finding {
     if let otherProtocol {
       return .fail(
         .otherProtocol, "it sends \(otherProtocol.name) instead of NMEA 0183", otherProtocol.advice.sentenceCase)
@@ -47,7 +47,7 @@ extension ReceiverProbe {
       baud == nil ? "It probably does not send NMEA 0183: try it with gpsd" : "Set source.baud = \"auto\"")
   }
 
-  private var sentences: Finding {
+  private var sentenceFinding: Finding {
     let speed = baud.map { " at \($0) baud\(isProbing ? ", detected" : "")" } ?? ""
     let sentence =
       "\(counters.sentences) sentences in \(seconds(listened)) s\(speed): \(census.kinds.joined(separator: " "))"
@@ -56,9 +56,9 @@ extension ReceiverProbe {
     return .fail(.noPositionSentences, sentence + "; none of them has a position", "Enable RMC or GGA in the receiver")
   }
 
-  private var checksums: [Finding] {
+  private var checksumFindings: [Finding] {
     let share = Double(counters.wrongChecksum) / Double(counters.wrongChecksum + counters.sentences) * 100
-    guard share > LineStatistics.maximumWrongShare * 100 else { return [.pass("their checksums are correct")] }
+    guard share > LineStatistics.maximumWrongChecksumShare * 100 else { return [.pass("their checksums are correct")] }
     return [
       .warn(
         .wrongChecksums, "\(Int(share.rounded())) % of lines have wrong checksums: cable or baud rate",
@@ -66,7 +66,7 @@ extension ReceiverProbe {
     ]
   }
 
-  private func position(_ buildDate: Timestamp) -> [Finding] {
+  private func positionFindings(_ buildDate: Timestamp) -> [Finding] {
     guard census.hasPosition else { return [] }
     guard let received else {
       return [

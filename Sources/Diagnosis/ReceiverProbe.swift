@@ -8,7 +8,7 @@ package import Timekeeping
 /// until sentences have correct checksums. It collects what the findings need.
 package struct ReceiverProbe: Sendable {
   /// A fix, and when it was received.
-  package struct Received: Equatable, Sendable {
+  package struct ReceivedFix: Equatable, Sendable {
     /// As decoded, before the filter.
     package var fix: Fix
     /// When the decoder completed it.
@@ -16,7 +16,7 @@ package struct ReceiverProbe: Sendable {
   }
 
   /// How long a receiver that sends sentences is read.
-  package static let span = Duration.seconds(5)
+  package static let readingDuration = Duration.seconds(5)
   /// How long a receiver may be silent at a configured baud rate.
   package static let silenceLimit = Duration.seconds(6)
   /// How long a receiver may be silent while all baud rates are tried.
@@ -27,11 +27,11 @@ package struct ReceiverProbe: Sendable {
   /// Number of bytes received, at all baud rates.
   package private(set) var byteCount = 0
   /// The protocol that the receiver sends, if it is not NMEA.
-  package var otherProtocol: ReceiverProtocol? { protocols.found }
+  package var otherProtocol: ReceiverProtocol? { protocolDetector.found }
   /// The received sentences, counted by kind.
   package var census: NMEACensus { decoder.census ?? NMEACensus() }
   /// The last fix.
-  package private(set) var received: Received?
+  package private(set) var received: ReceivedFix?
   /// Time since the first sentence.
   package private(set) var listened = Duration.zero
   /// Whether the reading is finished.
@@ -39,9 +39,9 @@ package struct ReceiverProbe: Sendable {
 
   private var decoder = NMEADecoder()
   private var probe: BaudProbe?
-  private var until: BootInstant
-  private var firstSentence: BootInstant?
-  private var protocols = ReceiverProtocolDetector()
+  private var deadline: BootInstant
+  private var firstSentenceAt: BootInstant?
+  private var protocolDetector = ReceiverProtocolDetector()
 
   /// Begins when the device has been opened.
   ///
@@ -52,13 +52,13 @@ package struct ReceiverProbe: Sendable {
     decoder.census = NMEACensus()
     guard isTerminal, baud == nil else {
       self.baud = isTerminal ? baud : nil
-      until = now + ReceiverProbe.silenceLimit
+      deadline = now + ReceiverProbe.silenceLimit
       return
     }
     var probe = BaudProbe()
     probe.opened(at: now)
     self.baud = probe.baud
-    until = now + ReceiverProbe.searchSilenceLimit
+    deadline = now + ReceiverProbe.searchSilenceLimit
     self.probe = probe
   }
 
@@ -72,20 +72,20 @@ package struct ReceiverProbe: Sendable {
   package var isProbing: Bool { probe != nil }
 
   /// When `advance` is due next.
-  package var nextDeadline: BootInstant { min(probe?.nextDeadline ?? until, until) }
+  package var nextDeadline: BootInstant { min(probe?.nextDeadline ?? deadline, deadline) }
 
   /// Decodes received bytes.
   package mutating func receive(_ bytes: Span<UInt8>, at now: Moment) {
     byteCount += bytes.count
-    protocols.read(bytes)
+    protocolDetector.read(bytes)
     let before = decoder.counters.sentences
     var fixes: [Fix] = []
     decoder.decode(bytes, at: now.boot) { fixes.append($0) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if probe != nil { sentences = probe?.received(sentences: sentences) ?? 0 }
-    if sentences > 0, firstSentence == nil {
-      firstSentence = now.boot
-      until = now.boot + ReceiverProbe.span
+    if sentences > 0, firstSentenceAt == nil {
+      firstSentenceAt = now.boot
+      deadline = now.boot + ReceiverProbe.readingDuration
     }
     note(fixes, at: now)
   }
@@ -97,14 +97,14 @@ package struct ReceiverProbe: Sendable {
     var fixes: [Fix] = []
     decoder.expire(at: now.boot) { fixes.append($0) }
     note(fixes, at: now)
-    if now.boot >= until {
+    if now.boot >= deadline {
       isDone = true
       decoder.finish { fixes.append($0) }
       note(fixes, at: now)
       return nil
     }
     guard let next = probe?.advance(at: now.boot) else { return nil }
-    return change(to: next)
+    return changeBaud(to: next)
   }
 
   /// Handles a baud rate that the device does not support.
@@ -112,10 +112,10 @@ package struct ReceiverProbe: Sendable {
   /// - Returns: the baud rate to set the port to instead; nil if there is none.
   package mutating func refused() -> Int? {
     guard let next = probe?.refused() else { return nil }
-    return change(to: next)
+    return changeBaud(to: next)
   }
 
-  private mutating func change(to next: Int) -> Int {
+  private mutating func changeBaud(to next: Int) -> Int {
     baud = next
     decoder = NMEADecoder()
     decoder.census = NMEACensus()
@@ -123,7 +123,7 @@ package struct ReceiverProbe: Sendable {
   }
 
   private mutating func note(_ fixes: [Fix], at now: Moment) {
-    if let firstSentence { listened = now.boot - firstSentence }
-    if let fix = fixes.last { received = Received(fix: fix, at: now) }
+    if let firstSentenceAt { listened = now.boot - firstSentenceAt }
+    if let fix = fixes.last { received = ReceivedFix(fix: fix, at: now) }
   }
 }

@@ -65,7 +65,7 @@ struct RecordingCheck: Check {
   /// - Parameter format: another format that the file may have.
   static func finding(_ counters: NMEADecoder.Counters, _ format: RecordingFormat?) -> Finding {
     guard counters.sentences > 0 else {
-      if let format { return .fail(.noSentences, "it \(format.sentence)", format.advice.sentenceCase) }
+      if let format { return .fail(.noSentences, "it \(format.predicate)", format.advice.sentenceCase) }
       return .fail(
         .noSentences, "it has no NMEA sentence with a correct checksum",
         "Make a recording with: cat /dev/ttyUSB0 > drive.nmea")

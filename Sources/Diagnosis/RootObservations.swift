@@ -35,7 +35,7 @@ package struct RootObservations: Codable, Equatable, Sendable {
 
   /// The observations that were passed to this process on standard input, which can be read once; nil if there are
   /// none.
-  package static var fromStandardInput: RootObservations? {
+  package static func readStandardInput() -> RootObservations? {
     guard ServiceImpersonation.isActive, let input = try? Descriptor.duplicate(of: STDIN_FILENO) else { return nil }
     return read(from: input)
   }
@@ -52,7 +52,7 @@ package struct RootObservations: Codable, Equatable, Sendable {
 
   /// The reading end of a pipe that holds the encoded observations; its writing end is closed. Nil if they are too
   /// large, or the kernel has no memory for the pipe.
-  var pipe: Descriptor? {
+  func makePipe() -> Descriptor? {
     guard let data = try? JSONValue(encoding: self).encoded, data.count < RootObservations.maxSize else { return nil }
     var ends: [Int32] = [-1, -1]
     guard unsafe Glibc.pipe(&ends) == 0 else { return nil }

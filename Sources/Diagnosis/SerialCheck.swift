@@ -26,7 +26,7 @@ struct SerialCheck: Check {
       return report(DeviceFindings.finding(device, error, present: ReceiverSearch.ports))
     }
     let user = environment.serviceUser ?? environment.currentUser
-    let isAccessible = ServiceImpersonation.isActive ? FileAccess.refusal(status.resolvedPath, R_OK | W_OK) == nil : nil
+    let isAccessible = ServiceImpersonation.isActive ? FileAccess.error(status.resolvedPath, R_OK | W_OK) == nil : nil
     let findings = DeviceFindings.findings(
       device, status, for: user, isService: environment.serviceUser != nil, isAccessible: isAccessible)
     for finding in findings { report(finding) }
@@ -68,7 +68,7 @@ struct SerialCheck: Check {
   private func refusal(_ error: SerialPortError) -> Finding {
     switch error.code {
     case .busy: .fail(.deviceInUse, "another program has exclusive access to it", "Run this as root to see which one")
-    case .denied where error.cause?.code == EPERM:
+    case .permissionDenied where error.cause?.code == EPERM:
       .fail(
         .deviceDenied, "the service's unit does not allow the device (DevicePolicy=)",
         "With systemctl edit fleet-locationd add under [Service]: DeviceAllow=\(device) rw, or its class")

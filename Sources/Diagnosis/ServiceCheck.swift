@@ -12,20 +12,20 @@ package struct ServiceCheck: Check {
   private let service: InstalledService?
   private let settings: Settings?
   private let environment: Doctor.Environment
-  private let ask: () -> ServiceFindings.Daemon
+  private let requestStatus: () -> ServiceFindings.DaemonResponse
 
   /// - Parameters:
   ///   - service: nil when no unit of the package reads the settings; then systemd is not asked.
   ///   - settings: nil when they cannot be read.
-  ///   - ask: requests the daemon's status, within some seconds.
+  ///   - requestStatus: requests the daemon's status, within some seconds.
   package init(
     _ service: InstalledService?, settings: Settings?, in environment: Doctor.Environment,
-    ask: @escaping () -> ServiceFindings.Daemon
+    requestStatus: @escaping () -> ServiceFindings.DaemonResponse
   ) {
     self.service = service
     self.settings = settings
     self.environment = environment
-    self.ask = ask
+    self.requestStatus = requestStatus
   }
 
   package let subject = Doctor.Subject.service
@@ -34,17 +34,17 @@ package struct ServiceCheck: Check {
   package func run(_ report: (Finding) -> Void) {
     let loop = environment.loop
     let end = loop.now.boot + ServiceFindings.startTimeout
-    var daemon = ask()
+    var daemon = requestStatus()
     while ServiceFindings.isStarting(daemon), loop.now.boot < end {
       do {
         try loop.run(until: loop.now.boot + .seconds(1)) { false }
       } catch {
         return report(.fail(.checkFailed, "\(error)", "Close other programs, and try again"))
       }
-      daemon = ask()
+      daemon = requestStatus()
     }
     let heartbeat = settings?.agent.reporting.heartbeat ?? ReportingPolicy.Configuration().heartbeat
-    let unit = service.map(unit)
+    let unit = service.map(unitStatus)
     let status = try? unit?.get()
     let findings = ServiceFindings.findings(
       unit: unit, outdated: environment.rootObservations?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
@@ -54,7 +54,7 @@ package struct ServiceCheck: Check {
     for finding in findings { report(finding) }
   }
 
-  private func unit(_ service: InstalledService) -> Result<ServiceStatus, MessageBusError> {
+  private func unitStatus(_ service: InstalledService) -> Result<ServiceStatus, MessageBusError> {
     Result { () throws(MessageBusError) in
       do throws(MessageBusError) {
         let bus = try MessageBus()

@@ -16,7 +16,7 @@ package enum ServiceCredentials {
   /// - Parameter settings: path of the main file; its name determines the unit.
   package static func adopt(for settings: String) {
     let directory = "/run/credentials/\(InstalledService.unit(for: settings))"
-    guard Environment.value(of: variable) == nil, FileAccess.refusal(directory, F_OK) == nil else { return }
+    guard Environment.value(of: variable) == nil, FileAccess.error(directory, F_OK) == nil else { return }
     Environment.set(variable, to: directory)
   }
 
@@ -30,8 +30,8 @@ package enum ServiceCredentials {
     // other process of the unit, even from ExecReload=+.
     let directory = "/proc/\(status.mainProcess)/root/run/credentials/\(status.unit)"
     return status.credentialFiles.filter { name, file in
-      guard file.hasPrefix("/"), let current = try? Credentials.bytes("\(directory)/\(name)"),
-        let new = try? Credentials.bytes(file)
+      guard file.hasPrefix("/"), let current = try? Credentials.content(ofFile: "\(directory)/\(name)"),
+        let new = try? Credentials.content(ofFile: file)
       else { return false }
       return current != new
     }.keys.sorted()
@@ -107,7 +107,7 @@ package enum ServiceCredentials {
 
   private static func names(in settings: Settings) -> [String] {
     settings.token.headers.compactMap { header in
-      if case .credential(let name) = header.value { name } else { nil }
+      if case .credential(let name) = header.valueSource { name } else { nil }
     }
   }
 }

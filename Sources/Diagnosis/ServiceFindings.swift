@@ -14,10 +14,10 @@ import Timekeeping
 /// by command.
 package enum ServiceFindings {
   /// What the daemon answered.
-  package enum Daemon: Equatable, Sendable {
+  package enum DaemonResponse: Equatable, Sendable {
     case status(StatusReport)
     /// No response: why, and what to do. `socket` is the control socket if nothing listens at it, otherwise nil.
-    case none(String, advice: String, socket: String? = nil)
+    case noResponse(String, advice: String, socket: String? = nil)
   }
 
   /// - Parameters:
@@ -30,16 +30,16 @@ package enum ServiceFindings {
   package static func findings(
     unit: Result<ServiceStatus, MessageBusError>?, outdated: [String] = [], exposed: [String] = [],
     faults: [CredentialFault] = [],
-    daemon: Daemon, vehicle: String?, heartbeat: Duration
+    daemon: DaemonResponse, vehicle: String?, heartbeat: Duration
   ) -> [Finding] {
     var findings: [Finding] = []
     var daemon = daemon
     switch (unit, daemon) {
-    case (.success(let status), .none(_, _, let socket)):
+    case (.success(let status), .noResponse(_, _, let socket)):
       findings += self.findings(status, outdated, exposed, faults)
       // After a failure of the unit, a daemon that does not answer is only a consequence.
       if findings.contains(where: { $0.severity == .fail }) { return findings }
-      if let socket { daemon = .none(unreachable(status.unit, socket), advice: unreachableAdvice(status.unit)) }
+      if let socket { daemon = .noResponse(unreachable(status.unit, socket), advice: unreachableAdvice(status.unit)) }
     case (.success(var status), .status):
       // The daemon itself reports what it waits for.
       if status.text.hasPrefix(MissingSettings.prefix) { status.text = "" }
@@ -50,7 +50,7 @@ package enum ServiceFindings {
     case (nil, _): break
     }
     switch daemon {
-    case .none(let why, let advice, _): findings.append(.fail(.daemonUnreachable, why, advice))
+    case .noResponse(let why, let advice, _): findings.append(.fail(.daemonUnreachable, why, advice))
     case .status(let report): findings += self.findings(report, vehicle: vehicle, heartbeat: heartbeat)
     }
     return findings
@@ -78,7 +78,7 @@ package enum ServiceFindings {
   }
 
   /// Whether the daemon has just started, so that its first update may still follow.
-  package static func isStarting(_ daemon: Daemon) -> Bool {
+  package static func isStarting(_ daemon: DaemonResponse) -> Bool {
     guard case .status(let report) = daemon else { return false }
     return !report.isPaused && report.lastUpdate == nil && report.state?.level != "bad"
       && report.uptime ?? .max < startTimeout.wholeSeconds
@@ -185,7 +185,7 @@ package enum ServiceFindings {
         .fail(
           .settingsMistake,
           "the settings files have a mistake, and the daemon uses the last settings that worked: "
-            + SettingsStatus.first(of: mistake), "Correct it, then: fleet-locationctl reload"))
+            + SettingsStatus.summary(of: mistake), "Correct it, then: fleet-locationctl reload"))
     } else if let why = report.settings?.takenBack {
       findings.append(
         .fail(
@@ -206,7 +206,7 @@ package enum ServiceFindings {
       findings.append(
         .warn(
           .reloadFailed,
-          "the last reload failed, and the previous settings are in force: \(SettingsStatus.first(of: mistake))",
+          "the last reload failed, and the previous settings are in force: \(SettingsStatus.summary(of: mistake))",
           "Correct it, then: fleet-locationctl reload"))
     }
     if let version = report.version, version != Release.version {

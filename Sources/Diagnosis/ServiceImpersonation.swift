@@ -42,19 +42,19 @@ package enum ServiceImpersonation {
 
   /// - Parameters:
   ///   - settings: path of the main settings file.
-  ///   - asksForToken: whether the checks request a token. If they would run the program of `token.command`, root does
+  ///   - requestsToken: whether the checks request a token. If they would run the program of `token.command`, root does
   ///     not run them outside the unit.
   ///   - withRootObservations: whether to pass what only root can see (`RootObservations`).
-  package static func run(settings: String, asksForToken: Bool, withRootObservations: Bool = false) -> Outcome {
+  package static func run(settings: String, requestsToken: Bool, withRootObservations: Bool = false) -> Outcome {
     if isActive { return .inPlace("") }
     guard let service = InstalledService(settings: settings) else {
       return .inPlace(remark("no installed service reads \(settings)"))
     }
     // The unit would create the directories of a service that does not exist.
-    guard FileAccess.refusal(settings, F_OK)?.code != ENOENT else { return .inPlace("") }
+    guard FileAccess.error(settings, F_OK)?.code != ENOENT else { return .inPlace("") }
     guard geteuid() == 0 else { return .inPlace(remark("only root can run checks as \(service.unit)")) }
-    let runsCommand = asksForToken && hasCommand(settings)
-    guard let program = Environment.program else {
+    let runsCommand = requestsToken && hasCommand(settings)
+    guard let program = Environment.executablePath else {
       return withoutTransientUnit("/proc is not mounted", service.unit, runsCommand: runsCommand)
     }
     do throws(MessageBusError) {
@@ -67,21 +67,21 @@ package enum ServiceImpersonation {
       }
       bus.stopAbandoned(programs)
       var transient = TransientService(
-        unit: TransientService.name(of: name, process: getpid(), key: .random(in: .min ... .max)),
+        unit: TransientService.name(of: programName, process: getpid(), key: .random(in: .min ... .max)),
         description: description(CommandLine.arguments, service.unit), original: service.unit, program: program,
         arguments: CommandLine.arguments, environment: ["\(variable)=\(service.unit)"],
         successExitStatuses: ownExitStatuses,
         timeLimit: timeLimit)
-      guard withRootObservations, let view = RootObservations(status).pipe else {
+      guard withRootObservations, let pipe = RootObservations(status).makePipe() else {
         return try run(transient, status, bus)
       }
       // The pipe must stay open until systemd has duplicated it.
-      defer { withExtendedLifetime(view) {} }
-      transient.input = view.rawValue
+      defer { withExtendedLifetime(pipe) {} }
+      transient.input = pipe.rawValue
       return try run(transient, status, bus)
     } catch {
       // Nothing was started: `run` throws only before that.
-      let isBooted = FileAccess.refusal("/run/systemd/system", F_OK) == nil
+      let isBooted = FileAccess.error("/run/systemd/system", F_OK) == nil
       return withoutTransientUnit(error.message, service.unit, runsCommand: runsCommand && isBooted)
     }
   }
@@ -104,10 +104,10 @@ package enum ServiceImpersonation {
       while try bus.isRunning(transient) {
         if let signal = SignalMask.wait(for: signals, atMost: pollInterval) { return .ended(128 + signal) }
       }
-      let end = try ServiceStatus(of: transient.unit, from: bus)
-      guard end.load == "loaded" else { return .ended(128 + SIGTERM) }
+      let finalStatus = try ServiceStatus(of: transient.unit, from: bus)
+      guard finalStatus.load == "loaded" else { return .ended(128 + SIGTERM) }
       return outcome(
-        end, service, program: transient.program, servicePrograms: (try? bus.programs(of: service.unit)) ?? [])
+        finalStatus, service, program: transient.program, servicePrograms: (try? bus.programs(of: service.unit)) ?? [])
     } catch {
       stopOnNewConnection(transient.unit)
       return unknown(error, service.unit)
@@ -121,7 +121,7 @@ package enum ServiceImpersonation {
 
   // MARK: - Names
 
-  private static var name: String {
+  private static var programName: String {
     let program = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? ""
     return programs.first { $0 == program } ?? programs[0]
   }
@@ -169,10 +169,10 @@ package enum ServiceImpersonation {
   ///   - program: the program that has run.
   ///   - servicePrograms: the programs of the service.
   static func outcome(
-    _ end: ServiceStatus, _ service: ServiceStatus, program: String, servicePrograms: [String]
+    _ finalStatus: ServiceStatus, _ service: ServiceStatus, program: String, servicePrograms: [String]
   ) -> Outcome {
-    let journal = "journalctl -u \(end.unit) -n 20 has the reason"
-    switch (end.result, end.end) {
+    let journal = "journalctl -u \(finalStatus.unit) -n 20 has the reason"
+    switch (finalStatus.result, finalStatus.end) {
     case ("success", .exited(let status)):
       return .ended(Int32(clamping: status))
     case ("timeout", _):
@@ -187,15 +187,16 @@ package enum ServiceImpersonation {
           "Run the program of the package, or put it where the service may execute it, as in /usr/local/bin"))
     case ("oom-kill", _), (_, .killed):
       return .unknown(
-        .fail(.checkFailed, "the check that runs as \(service.unit) was ended: \(ServiceEnd(end).cause)", journal))
+        .fail(
+          .checkFailed, "the check that runs as \(service.unit) was ended: \(ServiceEnd(finalStatus).cause)", journal))
     default:
-      return .notStarted(finding(end, service))
+      return .notStarted(finding(finalStatus, service))
     }
   }
 
   /// Why systemd cannot start a unit with the properties of this service.
-  static func finding(_ end: ServiceStatus, _ service: ServiceStatus) -> Finding {
-    var cause = end
+  static func finding(_ finalStatus: ServiceStatus, _ service: ServiceStatus) -> Finding {
+    var cause = finalStatus
     cause.unit = service.unit
     let explained = ServiceEnd(cause, faults: CredentialFault.all(service))
     return .fail(

@@ -13,7 +13,7 @@ import LocationDaemon
 
   /// - Parameter path: of the main settings file.
   package init(of path: String) {
-    switch ServiceImpersonation.run(settings: path, asksForToken: false) {
+    switch ServiceImpersonation.run(settings: path, requestsToken: false) {
     case .ended(let status):
       // It has printed its results, except what only root can see.
       (exitCode, output, errors) = (status, "", ServiceCredentials.remark(for: path))

@@ -10,7 +10,7 @@ package enum StoppedService {
   ///   service, or systemd cannot be asked.
   package static func explanation(socket: String) -> String? {
     guard let service = InstalledService(socket: socket) else { return nil }
-    let isMissing = FileAccess.refusal(service.settings, F_OK)?.code == ENOENT
+    let isMissing = FileAccess.error(service.settings, F_OK)?.code == ENOENT
     guard let bus = try? MessageBus(timeLimit: .seconds(2)),
       let status = try? ServiceStatus(of: service.unit, from: bus)
     else { return explanation(service, nil, isSettingsFileMissing: isMissing) }

@@ -44,8 +44,8 @@ package struct TokenConformance {
   private var answered: Finding {
     let key = provider.format.tokenKey
     switch provider {
-    case .http: return .pass("it answers with JSON in \(first.time), with the token at `\(key)`")
-    case .command: return .pass("the program succeeds in \(first.time), with the token at `\(key)`")
+    case .http: return .pass("it answers with JSON in \(first.durationText), with the token at `\(key)`")
+    case .command: return .pass("the program succeeds in \(first.durationText), with the token at `\(key)`")
     case .file: return .pass("the file has a token")
     }
   }

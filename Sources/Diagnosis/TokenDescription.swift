@@ -10,16 +10,16 @@ import Timekeeping
 /// itself are secrets, and shown only on request.
 package struct TokenDescription {
   private let response: TokenProbe.Response
-  private let reveals: Bool
+  private let revealsSecrets: Bool
 
-  /// - Parameter reveals: whether the signature and the token are shown.
-  package init(_ response: TokenProbe.Response, reveals: Bool) {
+  /// - Parameter revealsSecrets: whether the signature and the token are shown.
+  package init(_ response: TokenProbe.Response, revealsSecrets: Bool) {
     self.response = response
-    self.reveals = reveals
+    self.revealsSecrets = revealsSecrets
   }
 
   /// Whether the daemon would use it, and Fleet Engine would accept it as far as can be checked here.
-  package var isGood: Bool {
+  package var isUsable: Bool {
     response.failure == nil && response.inspection?.rejection == nil
   }
 
@@ -33,7 +33,7 @@ package struct TokenDescription {
     }
     lines += ["Lifetime"] + lifetimeLines.map { "  \($0)" }
     lines += ["Problems"] + problems.map { "  \($0)" }
-    if reveals, let secret = response.secret {
+    if revealsSecrets, let secret = response.secret {
       lines += ["Token", "  \(JSONValue.string(secret.reveal()).text.dropFirst().dropLast())"]
     }
     return lines.joined(separator: "\n") + "\n"
@@ -51,7 +51,7 @@ package struct TokenDescription {
 
   /// A claim may contain a token by mistake.
   private func shown(_ text: Substring) -> String {
-    !reveals && text.contains(text: "eyJ") ? "<redacted>" : String(text)
+    !revealsSecrets && text.contains(text: "eyJ") ? "<redacted>" : String(text)
   }
 
   private func time(_ key: String, _ value: JSONValue) -> String {
@@ -63,7 +63,7 @@ package struct TokenDescription {
     let part =
       response.secret?.reveal().split(separator: ".", omittingEmptySubsequences: false).dropFirst(2).first ?? ""
     if part.isEmpty { return "none" }
-    return reveals
+    return revealsSecrets
       ? String(JSONValue.string(String(part)).text.dropFirst().dropLast())
       : "\(part.utf8.count * 3 / 4) bytes; only Google can verify it; --reveal shows it"
   }
@@ -75,7 +75,7 @@ package struct TokenDescription {
         remaining > .zero
           ? "`exp` is in \(remaining.humanReadable)" : "`exp` was \((.zero - remaining).humanReadable) ago")
     }
-    return lines + [response.lifetime.map { "the daemon would use it for \($0)" } ?? "the daemon would not use it"]
+    return lines + [response.lifetimeText.map { "the daemon would use it for \($0)" } ?? "the daemon would not use it"]
   }
 
   private var problems: [String] {
@@ -85,7 +85,7 @@ package struct TokenDescription {
     }
     // The daemon's own check would repeat the inspection's finding.
     if let failure = response.failure, inspection?.rejection == nil { lines.append(failure.withAdvice.text) }
-    if let finding = response.shortLifetime { lines.append(finding.sentence) }
+    if let finding = response.shortLifetimeFinding { lines.append(finding.sentence) }
     return lines.isEmpty ? ["none"] : lines
   }
 }

@@ -37,7 +37,7 @@ package enum SettingsManual {
       """#
     for section in SettingSection.allCases {
       text += ".SH \"[\(roff(section.rawValue))]\"\n\(line(section.summary))"
-      for key in section.settings { text += entry(key) }
+      for setting in section.settings { text += entry(setting) }
     }
     text += """
       .SH EXAMPLE
@@ -61,12 +61,12 @@ package enum SettingsManual {
     return text
   }
 
-  private static func entry(_ key: SettingDescription) -> String {
-    let owner = key.selectorLine.map { ", with \($0)" } ?? ""
-    let absence = key.isRequired ? "required" : key.defaultText.map { "default \($0)" } ?? "no default"
-    let allowed = key.allowed.isEmpty ? "" : "; \(key.allowed)"
-    let facts = "(\(key.typeName)\(owner); \(absence)\(allowed))"
-    return ".TP\n.B \(roff(key.name))\n\(line(facts))\(line(key.summary))"
+  private static func entry(_ setting: SettingDescription) -> String {
+    let owner = setting.selectorLine.map { ", with \($0)" } ?? ""
+    let absence = setting.isRequired ? "required" : setting.defaultText.map { "default \($0)" } ?? "no default"
+    let allowed = setting.allowed.isEmpty ? "" : "; \(setting.allowed)"
+    let facts = "(\(setting.typeName)\(owner); \(absence)\(allowed))"
+    return ".TP\n.B \(roff(setting.name))\n\(line(facts))\(line(setting.summary))"
   }
 
   /// A line of text, marked so that roff does not read it as a request.

@@ -15,7 +15,7 @@ enum Base64 {
   }
 
   /// URL alphabet, no padding.
-  static func encodeURL(_ bytes: [UInt8]) -> String {
+  static func encodeURLSafe(_ bytes: [UInt8]) -> String {
     let characters = Alphabet.url.characters
     var out: [UInt8] = []
     var (buffer, bits) = (0 as UInt32, 0)

@@ -17,7 +17,7 @@ package final class Emulator {
   ) {
     self.map = map
     service = FleetService(
-      options: options, key: key, account: account, log: log, observe: map.listen, record: record)
+      options: options, key: key, account: account, log: log, observe: map.handle(_:), record: record)
   }
 
   /// Answers a request.

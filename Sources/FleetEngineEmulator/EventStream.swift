@@ -5,7 +5,7 @@ import Glibc
 /// One client of the server-sent events. Its connection is suspended while no event is pending.
 @safe final class EventStream {
   /// Keeps proxies from closing a silent connection; the client ignores it.
-  static let comment = Array(": \n\n".utf8)
+  static let keepAliveComment = Array(": \n\n".utf8)
   /// Maximum bytes that may be pending after the initial state. A client that leaves more unread is disconnected.
   private static let maximumBacklog = 1_000_000
   /// Size of the socket's send buffer in bytes. The kernel doubles it; its default would grow to megabytes.
@@ -14,10 +14,10 @@ import Glibc
   private var connection: OpaquePointer
   private var pending: [[UInt8]]
   /// Bytes of the first pending event that have been sent.
-  private var sent = 0
+  private var sentSize = 0
   /// Bytes pending after the initial state.
-  private var backlog = 0
-  private var openingIsPending = true
+  private var backlogSize = 0
+  private var isOpeningPending = true
   private var isOver = false
   private(set) var isSuspended = false
 
@@ -49,8 +49,8 @@ import Glibc
   func add(_ event: [UInt8]) {
     guard !isOver else { return }
     pending.append(event)
-    backlog += event.count
-    if backlog > Self.maximumBacklog {
+    backlogSize += event.count
+    if backlogSize > Self.maximumBacklog {
       // Otherwise libmicrohttpd would wait forever until the socket can be written.
       shutdown(descriptor, Int32(SHUT_RDWR))
       end()
@@ -78,15 +78,15 @@ import Glibc
     if isOver { return -2 }
     var filled = 0
     while filled < buffer.count, let event = pending.first {
-      let part = event.dropFirst(sent).prefix(buffer.count - filled)
+      let part = event.dropFirst(sentSize).prefix(buffer.count - filled)
       unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyBytes(from: part)
       filled += part.count
-      sent += part.count
-      if !openingIsPending { backlog -= part.count }
-      guard sent == event.count else { break }
+      sentSize += part.count
+      if !isOpeningPending { backlogSize -= part.count }
+      guard sentSize == event.count else { break }
       pending.removeFirst()
-      sent = 0
-      openingIsPending = false
+      sentSize = 0
+      isOpeningPending = false
     }
     if filled == 0 {
       isSuspended = true

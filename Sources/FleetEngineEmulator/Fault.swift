@@ -37,7 +37,7 @@ package struct Fault: Equatable, Sendable {
   /// A number from 1, which the plan assigns.
   package internal(set) var id = 0
   /// The name of the map's command that caused it; empty for `/debug/faults`.
-  package internal(set) var name = ""
+  package internal(set) var commandName = ""
   /// The vehicle that it applies to; nil means every vehicle.
   package var vehicle: String?
   /// The requests that it applies to.
@@ -68,7 +68,7 @@ package struct Fault: Equatable, Sendable {
   /// What is wrong with the issued token.
   package var flaw: TokenIssuer.Flaw?
   /// Whether the update is applied, so that only its response has the fault.
-  package var applies: Bool
+  package var appliesUpdate: Bool
 
   /// The fault of a command of the live map, which ends by time.
   ///
@@ -80,7 +80,7 @@ package struct Fault: Equatable, Sendable {
     silence: Silence? = nil,
     delay: Int64 = 0, retryAfter: String? = nil, reason: String? = nil, message: String? = nil
   ) {
-    name = command.rawValue
+    commandName = command.rawValue
     self.target = target
     self.vehicle = vehicle
     self.end = end
@@ -90,7 +90,7 @@ package struct Fault: Equatable, Sendable {
     self.retryAfter = retryAfter
     self.reason = reason
     self.message = message
-    applies = false
+    appliesUpdate = false
   }
 
   /// Parses the body of a POST request.
@@ -115,7 +115,7 @@ package struct Fault: Equatable, Sendable {
     reason = try reader.text("reason")
     message = try reader.text("message")
     flaw = try reader.choice("token", TokenIssuer.Flaw.self)
-    applies = try reader.flag("apply")
+    appliesUpdate = try reader.flag("apply")
     feature = try reader.choice("for", Feature.self)
     let reset = try reader.flag("reset")
     let drop = try reader.flag("drop")
@@ -133,7 +133,7 @@ package struct Fault: Equatable, Sendable {
   }
 
   /// The beginning of a log line about a request that it applied to.
-  var label: String { name.isEmpty ? "fault" : name }
+  var label: String { commandName.isEmpty ? "fault" : commandName }
 
   /// One line for the log and for `/debug/stats`.
   package var summary: String {

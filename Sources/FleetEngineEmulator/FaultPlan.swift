@@ -16,10 +16,10 @@ package struct FaultPlan: Sendable {
     lastID += 1
     var fault = fault
     fault.id = lastID
-    if fault.name.isEmpty {
+    if fault.commandName.isEmpty {
       faults.append(fault)
     } else {
-      faults.removeAll { $0.name == fault.name && $0.vehicle == fault.vehicle }
+      faults.removeAll { $0.commandName == fault.commandName && $0.vehicle == fault.vehicle }
       faults.insert(fault, at: 0)
     }
   }
@@ -33,9 +33,9 @@ package struct FaultPlan: Sendable {
   ///
   /// - Returns: the removed faults.
   mutating func removeExpired(at now: ServerTime) -> [Fault] {
-    let over = faults.filter { fault in fault.end.map { $0 <= now.steady } ?? false }
-    faults.removeAll { fault in over.contains { $0.id == fault.id } }
-    return over
+    let expired = faults.filter { fault in fault.end.map { $0 <= now.steady } ?? false }
+    faults.removeAll { fault in expired.contains { $0.id == fault.id } }
+    return expired
   }
 
   /// Returns the fault for a request, and counts its use.

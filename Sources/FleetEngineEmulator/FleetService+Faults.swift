@@ -7,14 +7,16 @@ extension FleetService {
   /// - Returns: steady milliseconds when the next one ends.
   package func endFaults(at now: ServerTime) -> Int64? {
     for fault in faults.removeExpired(at: now) {
-      let what = fault.name.isEmpty ? "fault for \(fault.target.rawValue) requests: \(fault.summary)" : fault.name
-      publish(.faults(faults.faults), fault.vehicle ?? "", "\(Self.place(fault.vehicle))\(what), over", at: now)
+      let what =
+        fault.commandName.isEmpty
+        ? "fault for \(fault.target.rawValue) requests: \(fault.summary)" : fault.commandName
+      publish(.faults(faults.faults), fault.vehicle ?? "", "\(Self.logPrefix(fault.vehicle))\(what), over", at: now)
     }
     return faults.nextEnd
   }
 
   /// Returns the fault that applies to a request, and counts its use.
-  func applyFault(
+  func consumeFault(
     _ target: Fault.Target, vehicle: String, features: Set<Fault.Feature> = [], at now: ServerTime
   ) -> Fault? {
     guard let fault = faults.consume(target, vehicle: vehicle, features: features, at: now) else { return nil }
@@ -27,7 +29,7 @@ extension FleetService {
     faults.add(fault)
     publish(
       .faults(faults.faults), fault.vehicle ?? "",
-      "\(Self.place(fault.vehicle))fault for \(fault.target.rawValue) requests: \(fault.summary)", at: now)
+      "\(Self.logPrefix(fault.vehicle))fault for \(fault.target.rawValue) requests: \(fault.summary)", at: now)
   }
 
   func clearFaults(at now: ServerTime) {
@@ -43,7 +45,7 @@ extension FleetService {
       throw APIError(
         .notFound, "Vehicle \(UpdateLine.plain(vehicle)) has made no request yet.", reason: "VEHICLE_NOT_FOUND")
     }
-    let place = Self.place(command.vehicle)
+    let prefix = Self.logPrefix(command.vehicle)
     switch command.name {
     case .clear: clearFaults(at: now)
     case .revoke, .expire:
@@ -51,18 +53,18 @@ extension FleetService {
         command.name == .expire ? .expired : .revoked, until: issuer.lastSerial, vehicle: command.vehicle, at: now)
       let effect = command.name == .expire ? "count as expired" : "are revoked"
       publish(
-        .fault, command.vehicle ?? "", "\(place)\(command.name.rawValue): all tokens issued so far \(effect)", at: now)
+        .fault, command.vehicle ?? "", "\(prefix)\(command.name.rawValue): all tokens issued so far \(effect)", at: now)
     case .tunnel, .slow, .unavailable, .throttled, .tokensDown:
       guard let fault = command.fault(at: now), let duration = command.duration else { return }
       faults.add(fault)
       publish(
-        .faults(faults.faults), command.vehicle ?? "", "\(place)\(fault.name) for \(duration) s: \(fault.summary)",
-        at: now)
+        .faults(faults.faults), command.vehicle ?? "",
+        "\(prefix)\(fault.commandName) for \(duration) s: \(fault.summary)", at: now)
     }
   }
 
   /// The beginning of a log line about a fault.
-  private static func place(_ vehicle: String?) -> String {
+  private static func logPrefix(_ vehicle: String?) -> String {
     vehicle.map { "\(UpdateLine.plain($0))  " } ?? ""
   }
 }

@@ -16,8 +16,8 @@ extension FleetService {
     // A consumer has no statistics.
     let key = kind.service?.key(id) ?? ""
     if kind.service != nil { statistics[key, default: .init()].countTokenRequest() }
-    let fault = applyFault(.token, vehicle: id, at: now)
-    if let fault, fault.flaw == nil, let reply = fault.reply(at: now, otherwise: nil) {
+    let fault = consumeFault(.token, vehicle: id, at: now)
+    if let fault, fault.flaw == nil, let reply = fault.reply(at: now, replacing: nil) {
       publish(
         .tokenRefused(.init(fault, reply)), key,
         UpdateLine.event(id, "token request: \(fault.label): \(fault.summary)"), at: now)
@@ -66,9 +66,9 @@ enum ResourceName {
 extension Fault {
   /// The response that is sent instead of the correct one.
   ///
-  /// - Parameter right: the correct response; nil if the request was not performed.
+  /// - Parameter correct: the correct response; nil if the request was not performed.
   /// - Returns: nil if the request has to be performed first, because the fault does not replace the response.
-  func reply(at now: ServerTime, otherwise right: Reply?) -> Reply? {
+  func reply(at now: ServerTime, replacing correct: Reply?) -> Reply? {
     var reply: Reply
     if let body {
       reply = bodyReply(body)
@@ -79,18 +79,18 @@ extension Fault {
           code, message ?? "A simulated fault.", reason: reason ?? "EMULATED_FAULT", retryDelay: retryInfo,
           httpStatus: status))
     } else if let status {
-      reply = right ?? Reply(json: [:], status: status)
+      reply = correct ?? Reply(json: [:], status: status)
       reply.status = status
     } else if silence != nil {
       reply = Reply(status: 200)
     } else {
-      guard var right else { return nil }
-      right.delay = delay
-      return right
+      guard var correct else { return nil }
+      correct.delay = delay
+      return correct
     }
     reply.silence = silence
     reply.delay = delay
-    if let retryAfter { reply.headers.append(("Retry-After", Self.header(retryAfter, at: now))) }
+    if let retryAfter { reply.headers.append(("Retry-After", Self.retryAfterHeader(retryAfter, at: now))) }
     return reply
   }
 
@@ -112,7 +112,7 @@ extension Fault {
     }
   }
 
-  private static func header(_ text: String, at now: ServerTime) -> String {
+  private static func retryAfterHeader(_ text: String, at now: ServerTime) -> String {
     if text == "http-date" { return RFC3339.httpDate(now.wall + 10_000) }
     guard text.hasPrefix("date+"), let seconds = Int64(text.dropFirst(5)), (0...86_400).contains(seconds) else {
       return text

@@ -7,12 +7,12 @@ extension FleetService {
   ) -> Reply {
     let key = service.key(vehicle)
     // Decoded for the record, even if the response is a fault.
-    let decoding = Result { () throws(APIError) in try received.decoded(limit: HTTPServer.maximumBody) }
+    let decoding = Result { () throws(APIError) in try received.decoded(limit: HTTPServer.maximumBodySize) }
     let request = (try? decoding.get()) ?? received
-    let fault = applyFault(.update, vehicle: vehicle, features: Fault.Feature.all(of: request, received), at: now)
-    if let fault, !fault.applies, let reply = fault.reply(at: now, otherwise: nil) {
+    let fault = consumeFault(.update, vehicle: vehicle, features: Fault.Feature.all(of: request, received), at: now)
+    if let fault, !fault.appliesUpdate, let reply = fault.reply(at: now, replacing: nil) {
       let status = reply.silence == nil ? reply.status : 0
-      statistics[key, default: .init()].refuse(status: status, bytes: request.receivedSize)
+      statistics[key, default: .init()].recordRefused(status: status, bytes: request.receivedSize)
       publish(
         .refused(.init(fault, reply)), key, UpdateLine.event(vehicle, "\(fault.label): \(fault.summary)"), at: now)
       recordUpdate(request, as: received, accepted: false, status: status, at: now)
@@ -25,12 +25,12 @@ extension FleetService {
     } catch {
       reply = Reply(error)
       accepted = false
-      statistics[key, default: .init()].refuse(status: error.httpStatus, bytes: request.receivedSize)
+      statistics[key, default: .init()].recordRefused(status: error.httpStatus, bytes: request.receivedSize)
       publish(.refused(.init(error)), key, UpdateLine.refused(vehicle: vehicle, error: error), at: now)
     }
     if let fault {
       publish(.info, key, UpdateLine.event(vehicle, "the response has a \(fault.label): \(fault.summary)"), at: now)
-      reply = fault.reply(at: now, otherwise: reply) ?? reply
+      reply = fault.reply(at: now, replacing: reply) ?? reply
     }
     recordUpdate(request, as: received, accepted: accepted, status: reply.silence == nil ? reply.status : 0, at: now)
     return reply
@@ -44,22 +44,22 @@ extension FleetService {
     guard let maskText = call.parameters["updateMask"] else {
       throw .invalid("update_mask cannot be empty", field: "update_mask", reason: "EMPTY_UPDATE_MASK")
     }
-    let mask = try UpdateMask(maskText, of: service.vehicle)
+    let mask = try UpdateMask(maskText, of: service.vehicleSchema)
     let update = try body(request, service, name: call.name)
     guard var stored = vehicles[call.name] ?? (options.createsVehicles ? ["name": .string(call.name)] : nil) else {
       throw APIError(.notFound, "Vehicle \(vehicle) was not found.", reason: "VEHICLE_NOT_FOUND")
     }
-    stored = MessageValidator.response(mask.apply(update, to: stored), as: service.vehicle)
+    stored = MessageValidator.response(mask.apply(update, to: stored), as: service.vehicleSchema)
     if mask.topLevel.contains("lastLocation"), update["lastLocation"] != nil {
       stored["lastLocation"]?["serverTime"] = .string(RFC3339.text(milliseconds: now.wall))
     }
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
     let key = service.key(vehicle)
-    let before = statistics[key]?.lastUpdate
-    let warnings = statistics[key, default: .init()].accept(
+    let previousUpdate = statistics[key]?.lastUpdate
+    let warnings = statistics[key, default: .init()].recordAccepted(
       update, mask: mask, bytes: request.receivedSize, at: now, minimumInterval: options.minimumInterval)
-    let gap = before.map { now.steady - $0.steady }
+    let gap = previousUpdate.map { now.steady - $0.steady }
     let named = mask.topLevel
     let position = named.contains("lastLocation") ? update["lastLocation"] : nil
     let past = named.contains("pastLocations") ? update["pastLocations"]?.array : nil
@@ -109,7 +109,7 @@ extension FleetService {
     var answer: JSON = ["totalSize": .string(String(names.count))]
     if !listed.isEmpty { answer[service.collection] = .array(listed) }
     if let last = page.last, page.count < rest.count {
-      answer["nextPageToken"] = .string(Base64.encodeURL(Array(last.utf8)))
+      answer["nextPageToken"] = .string(Base64.encodeURLSafe(Array(last.utf8)))
     }
     return Reply(json: answer)
   }
@@ -135,7 +135,7 @@ extension FleetService {
       throw APIError(.alreadyExists, "Vehicle \(identifier) already exists.", reason: "VEHICLE_ALREADY_EXISTS")
     }
     created["name"] = .string(call.name)
-    let stored = MessageValidator.response(created, as: service.vehicle)
+    let stored = MessageValidator.response(created, as: service.vehicleSchema)
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
     publish(.info, service.key(identifier), UpdateLine.event(identifier, "created"), at: now)
@@ -153,7 +153,7 @@ extension FleetService {
     if !ignored.isEmpty, case .object(let members) = json {
       json = .object(members.filter { !ignored.contains($0.name) })
     }
-    json = try MessageValidator.check(json, as: service.vehicle, at: service.bodyField)
+    json = try MessageValidator.check(json, as: service.vehicleSchema, at: service.bodyField)
     if let name, let given = json["name"]?.string, given != name {
       throw .invalid("\(service.bodyField).name is not the vehicle of the URL.", field: "\(service.bodyField).name")
     }
@@ -218,11 +218,11 @@ private struct Call {
   /// The vehicle in the format that the caller requests.
   func answer(_ stored: JSON) throws(APIError) -> JSON {
     var result = stored
-    if let responseMask { result = try ResponseMask.trim(stored, to: responseMask, of: service.vehicle) }
+    if let responseMask { result = try ResponseMask.trim(stored, to: responseMask, of: service.vehicleSchema) }
     switch parameters["$alt"] ?? parameters["alt"] {
     case nil, "json": return result
     case "json;enum-encoding=int":
-      return MessageValidator.withNumericEnums(result, as: .message(service.vehicle))
+      return MessageValidator.withNumericEnums(result, as: .message(service.vehicleSchema))
     case .some(let other): throw .invalid("alt=\(other) is not emulated: json is.", field: "alt")
     }
   }

@@ -31,7 +31,7 @@ package final class FleetService {
   private let log: (String) -> Void
   private let observe: ((FleetEvent) -> Void)?
   private let record: ((JSON) -> Void)?
-  private var start: ServerTime?
+  private var startTime: ServerTime?
 
   /// - Parameters:
   ///   - key: signs the tokens of its own token endpoints.
@@ -52,20 +52,20 @@ package final class FleetService {
   }
 
   /// Updates accepted since the start.
-  package var accepted: Int { statistics.values.reduce(0) { $0 + $1.accepted } }
+  package var acceptedCount: Int { statistics.values.reduce(0) { $0 + $1.acceptedCount } }
 
   /// Updates rejected, or not answered, since the start.
-  package var refused: Int { statistics.values.reduce(0) { $0 + $1.refusals } }
+  package var refusedCount: Int { statistics.values.reduce(0) { $0 + $1.refusedCount } }
 
   /// Violations of rules that Fleet Engine does not answer with an error.
-  package var warnings: Int { statistics.values.reduce(0) { $0 + $1.warningCount } }
+  package var warningCount: Int { statistics.values.reduce(0) { $0 + $1.warningCount } }
 
   /// Tokens issued since the start.
-  package var tokens: Int { statistics.values.reduce(0) { $0 + $1.tokens } }
+  package var issuedTokenCount: Int { statistics.values.reduce(0) { $0 + $1.issuedTokenCount } }
 
   /// Answers one request, and publishes what happened.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
-    start = start ?? now
+    startTime = startTime ?? now
     _ = endFaults(at: now)
     var reply: Reply
     do throws(APIError) {
@@ -166,8 +166,9 @@ package final class FleetService {
 
   private func stats(at now: ServerTime) -> JSON {
     [
-      "uptime_ms": JSON(now.steady - (start ?? now).steady), "accepted": JSON(accepted), "refused": JSON(refused),
-      "tokens": JSON(tokens), "token_requests": JSON(tokenRequests), "warnings": JSON(warnings),
+      "uptime_ms": JSON(now.steady - (startTime ?? now).steady), "accepted": JSON(acceptedCount),
+      "refused": JSON(refusedCount), "tokens": JSON(issuedTokenCount), "token_requests": JSON(tokenRequests),
+      "warnings": JSON(warningCount),
       "faults": faultList["faults"] ?? [],
       "vehicles": .object(statistics.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }),
     ]
@@ -197,7 +198,7 @@ package final class FleetService {
       "body": .string(String(decoding: request.body, as: UTF8.self)), "accepted": .bool(accepted),
       "status": JSON(status),
     ]
-    if received.isEncoded { line["encoded"] = .string(Base64.encodeURL(received.body)) }
+    if received.isEncoded { line["encoded"] = .string(Base64.encodeURLSafe(received.body)) }
     record(line)
   }
 }

@@ -17,7 +17,7 @@ enum GzipBody {
     defer { _ = unsafe inflateEnd(&stream) }
     var text: [UInt8] = []
     var status = Z_OK
-    var rest = 0
+    var trailingByteCount = 0
     unsafe body.withUnsafeBufferPointer { input in
       unsafe stream.next_in = input.baseAddress
       unsafe stream.avail_in = uInt(input.count)
@@ -30,14 +30,14 @@ enum GzipBody {
         }
         text += piece
       }
-      rest = unsafe Int(stream.avail_in)
+      trailingByteCount = unsafe Int(stream.avail_in)
     }
     guard text.count <= limit else {
       throw APIError(
         .invalidArgument, "The decompressed body is larger than the server takes.", reason: "REQUEST_TOO_LARGE",
         httpStatus: 413)
     }
-    guard status == Z_STREAM_END, rest == 0 else {
+    guard status == Z_STREAM_END, trailingByteCount == 0 else {
       throw .invalid("The body is not in the format that Content-Encoding names.", reason: "INVALID_ENCODING")
     }
     return text

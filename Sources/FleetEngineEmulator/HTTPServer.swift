@@ -5,7 +5,7 @@ import Glibc
 /// An HTTP/1.1 server in one thread: `poll` includes libmicrohttpd's epoll descriptor.
 @safe package final class HTTPServer {
   /// Maximum size of a body in bytes, compressed or not; a longer one is answered with 413.
-  static let maximumBody = 10_000_000
+  static let maximumBodySize = 10_000_000
   /// Bytes of memory that libmicrohttpd uses for each connection: for request headers and unsent data.
   private static let connectionMemory = 32_768
   /// Maximum number of descriptors, and how many of them are not for connections.
@@ -31,7 +31,7 @@ import Glibc
   private let clock: () -> ServerTime
   private var daemon: OpaquePointer?
   /// Suspended connections, whose response is delayed or never sent because of a fault.
-  private var held: [ServerExchange] = []
+  private var suspendedExchanges: [ServerExchange] = []
   private var streams: [EventStream] = []
   private var nextKeepAlive: Int64 = 0
   /// Whether a suspended stream has been resumed.
@@ -60,7 +60,7 @@ import Glibc
     let socket = try ListeningSocket(address: address, port: port, isPublic: isPublic)
     self.port = socket.port
     unsafe daemon = fleet_mhd_start(
-      socket.release(), Self.connections(), Self.connectionMemory,
+      socket.release(), Self.raiseDescriptorLimit(), Self.connectionMemory,
       { context, connection, _, method, _, data, size, exchange in
         guard let context = unsafe context, let connection = unsafe connection, let size = unsafe size,
           let raw = unsafe exchange?.pointee
@@ -69,7 +69,7 @@ import Glibc
         let exchange = unsafe Unmanaged<ServerExchange>.fromOpaque(raw).takeUnretainedValue()
         if let data = unsafe data, unsafe size.pointee > 0 {
           let bytes = unsafe UnsafeRawBufferPointer(start: data, count: size.pointee)
-          unsafe exchange.receive(bytes, limit: HTTPServer.maximumBody)
+          unsafe exchange.receive(bytes, limit: HTTPServer.maximumBodySize)
           unsafe size.pointee = 0
           return .YES
         }
@@ -87,14 +87,14 @@ import Glibc
       { context, _, exchange, _ in
         guard let context = unsafe context, let raw = unsafe exchange?.pointee else { return }
         let server = unsafe Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
-        server.end(unsafe Unmanaged<ServerExchange>.fromOpaque(raw).takeRetainedValue())
+        server.removeStream(of: unsafe Unmanaged<ServerExchange>.fromOpaque(raw).takeRetainedValue())
       }, Unmanaged.passUnretained(self).toOpaque())
     guard unsafe daemon != nil else { throw EmulatorError(.listening, "libmicrohttpd could not start") }
   }
 
   deinit {
     // Suspended connections must be resumed before libmicrohttpd's daemon is stopped.
-    for exchange in held { exchange.resume() }
+    for exchange in suspendedExchanges { exchange.resume() }
     for stream in streams { stream.end() }
     unsafe MHD_run(daemon)
     unsafe MHD_stop_daemon(daemon)
@@ -104,7 +104,7 @@ import Glibc
   /// `maximumDescriptors`.
   ///
   /// - Returns: the number of connections that it allows; libmicrohttpd's default is 1020.
-  private static func connections() -> UInt32 {
+  private static func raiseDescriptorLimit() -> UInt32 {
     var limit = rlimit()
     unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, maximumDescriptors))
@@ -120,13 +120,13 @@ import Glibc
       unsafe MHD_run(daemon)
       let now = clock()
       if let end, now.steady >= end { return }
-      let due = serveStreams(at: now)
+      let streamDeadline = serveStreams(at: now)
       if hasResumed {
         // libmicrohttpd resumes a connection only in its next run, so run it without waiting.
         hasResumed = false
         continue
       }
-      let deadlines = [end, due] + held.map(\.deadline)
+      let deadlines = [end, streamDeadline] + suspendedExchanges.map(\.deadline)
       var timeout = deadlines.compactMap { $0 }.min().map { max(0, $0 - now.steady) }
       var wait: UInt64 = 0
       if unsafe MHD_get_timeout(daemon, &wait) == .YES { timeout = min(timeout ?? .max, Int64(clamping: wait)) }
@@ -136,11 +136,13 @@ import Glibc
         pollfd(fd: unsafe fleet_mhd_epoll_fd(daemon), events: Int16(POLLIN), revents: 0),
       ]
       // POLLRDHUP: the client has closed a suspended connection.
-      polls += (held.map(\.descriptor) + idle.map(\.descriptor)).map { pollfd(fd: $0, events: 0x2000, revents: 0) }
+      polls += (suspendedExchanges.map(\.descriptor) + idle.map(\.descriptor)).map {
+        pollfd(fd: $0, events: 0x2000, revents: 0)
+      }
       _ = unsafe poll(&polls, nfds_t(polls.count), Int32(clamping: timeout ?? -1))
       if polls[0].revents != 0 { return }
       let hungUp = Set(polls.dropFirst(2).filter { $0.revents != 0 }.map(\.fd))
-      release(hungUp: hungUp)
+      resumeDue(hungUp: hungUp)
       for stream in idle where hungUp.contains(stream.descriptor) { stream.end() }
     }
   }
@@ -149,16 +151,16 @@ import Glibc
   ///
   /// - Returns: steady milliseconds when this must be called again.
   private func serveStreams(at now: ServerTime) -> Int64? {
-    let deadline = sendDue(at: now)
+    let deadline = sendDueEvents(at: now)
     guard !streams.isEmpty else { return deadline }
     if now.steady >= nextKeepAlive {
       nextKeepAlive = now.steady + Self.keepAliveInterval
-      send(EventStream.comment)
+      send(EventStream.keepAliveComment)
     }
     return min(deadline ?? .max, nextKeepAlive)
   }
 
-  private func sendDue(at now: ServerTime) -> Int64? {
+  private func sendDueEvents(at now: ServerTime) -> Int64? {
     let work = performPendingWork(now, !streams.isEmpty)
     for event in work.events { send(event) }
     return work.deadline
@@ -171,15 +173,15 @@ import Glibc
     }
   }
 
-  private func end(_ exchange: ServerExchange) {
+  private func removeStream(of exchange: ServerExchange) {
     guard let stream = exchange.stream else { return }
     streams.removeAll { $0 === stream }
   }
 
   /// Resumes the suspended connections whose delay is over or whose client has closed them.
-  private func release(hungUp: Set<Int32>) {
+  private func resumeDue(hungUp: Set<Int32>) {
     let now = clock().steady
-    held.removeAll { exchange in
+    suspendedExchanges.removeAll { exchange in
       let isGone = hungUp.contains(exchange.descriptor)
       guard isGone || exchange.deadline.map({ $0 <= now }) ?? false else { return false }
       if isGone { exchange.reply?.silence = .reset }
@@ -192,7 +194,7 @@ import Glibc
   private func proceed(_ exchange: ServerExchange) -> MHD_Result {
     if let reply = exchange.reply { return exchange.finish(reply) }
     // Existing streams first get the events that are due, because a new one begins with the current state.
-    _ = sendDue(at: clock())
+    _ = sendDueEvents(at: clock())
     var reply = answer(exchange.request)
     if case .events = reply.content, streams.count >= Self.maximumStreams {
       reply = Reply(
@@ -207,7 +209,7 @@ import Glibc
     if reply.silence != .drop && reply.delay == 0 { return exchange.finish(reply) }
     exchange.deadline = reply.silence == .drop ? nil : clock().steady + reply.delay
     exchange.suspend()
-    held.append(exchange)
+    suspendedExchanges.append(exchange)
     return .YES
   }
 }

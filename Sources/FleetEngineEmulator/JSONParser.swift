@@ -151,9 +151,9 @@ struct JSONParser {
     case UInt8(ascii: "r"): return "\r"
     case UInt8(ascii: "t"): return "\t"
     case UInt8(ascii: "u"):
-      var code = UInt32(try unit())
+      var code = UInt32(try codeUnit())
       if code >= 0xD800, code < 0xDC00, accept("\\"), accept("u") {
-        let low = UInt32(try unit())
+        let low = UInt32(try codeUnit())
         guard low >= 0xDC00, low < 0xE000 else { throw error("the second half of a surrogate pair") }
         code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
       }
@@ -163,7 +163,7 @@ struct JSONParser {
     }
   }
 
-  private mutating func unit() throws(JSONError) -> UInt16 {
+  private mutating func codeUnit() throws(JSONError) -> UInt16 {
     var value: UInt16 = 0
     for _ in 0..<4 {
       guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {

@@ -50,7 +50,7 @@ package final class LiveMap {
   }
 
   /// Processes an event.
-  package func listen(_ event: FleetEvent) {
+  package func handle(_ event: FleetEvent) {
     for message in state.handle(event) { feed.add(message, at: event.at) }
   }
 
@@ -59,7 +59,7 @@ package final class LiveMap {
   /// - Parameter isWatched: whether there is a stream; without one all pending events are dropped.
   package func dueEvents(isWatched: Bool, at now: ServerTime) -> [[UInt8]] {
     guard isWatched else {
-      feed.drop()
+      feed.dropPending()
       return []
     }
     var events: [[UInt8]] = []
@@ -104,8 +104,8 @@ package final class LiveMap {
         "route": .array(options.route.map(\.json)),
       ])
     case "/map/events":
-      feed.pageBegins()
-      let opening = "retry: 2000\n" + Self.text(state.state(at: now), id: lastID)
+      feed.pageOpened()
+      let opening = "retry: 2000\n" + Self.text(state.openingMessage(at: now), id: lastID)
       return Reply(
         status: 200, headers: [("Content-Type", "text/event-stream; charset=utf-8")],
         content: .events(Array(opening.utf8)))

@@ -17,7 +17,7 @@ package struct LiveMapState: Sendable {
   private static let maxVehicles = 5000
   /// Maximum positions of all tracks together, and of the initial state of a page.
   private static let maxPositions = 1_000_000
-  private static let openingPositions = 20_000
+  private static let maxOpeningPositions = 20_000
 
   private var vehicles: [String: MappedVehicle] = [:]
   private var log: [JSON] = []
@@ -51,21 +51,21 @@ package struct LiveMapState: Sendable {
   }
 
   /// The initial state of a page.
-  package func state(at now: ServerTime) -> Message {
-    let share = max(Self.openingPositions / max(1, vehicles.count), 10)
+  package func openingMessage(at now: ServerTime) -> Message {
+    let trackLimit = max(Self.maxOpeningPositions / max(1, vehicles.count), 10)
     let totals = vehicles.values.map(\.statistics)
     return Message(
       name: "state",
       data: [
         "now": JSON(now.wall),
         "vehicles": .object(
-          vehicles.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json(track: share, at: now)) }),
+          vehicles.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json(track: trackLimit, at: now)) }),
         "faults": Self.json(faults, at: now),
         "stats": [
-          "accepted": JSON(totals.reduce(0) { $0 + $1.accepted }),
-          "refused": JSON(totals.reduce(0) { $0 + $1.refusals }),
+          "accepted": JSON(totals.reduce(0) { $0 + $1.acceptedCount }),
+          "refused": JSON(totals.reduce(0) { $0 + $1.refusedCount }),
           "warnings": JSON(totals.reduce(0) { $0 + $1.warningCount }),
-          "tokens": JSON(totals.reduce(0) { $0 + $1.tokens }),
+          "tokens": JSON(totals.reduce(0) { $0 + $1.issuedTokenCount }),
         ],
         "log": .array(log), "story": .array(story),
       ])
@@ -76,7 +76,7 @@ package struct LiveMapState: Sendable {
     .array(
       faults.map { fault in
         [
-          "id": JSON(fault.id), "name": .string(fault.name), "target": .string(fault.target.rawValue),
+          "id": JSON(fault.id), "name": .string(fault.commandName), "target": .string(fault.target.rawValue),
           "vehicle": .string(fault.vehicle ?? ""), "effect": .string(fault.summary),
           "ends": fault.end.map { JSON(now.wall + $0 - now.steady) } ?? .null,
           "times": fault.times.map { JSON($0) } ?? .null,
@@ -101,7 +101,7 @@ package struct LiveMapState: Sendable {
     switch event.kind {
     case .accepted(let position, let past):
       let hadFailed = vehicle.hasFailed
-      let (live, added) = vehicle.accept(
+      let (live, added) = vehicle.recordAccepted(
         position, past: past, keeping: Self.maxPositions / (vehicles.count + 1), at: event.at)
       message.name = "update"
       message.data["position"] = live?.json ?? .null
@@ -110,7 +110,7 @@ package struct LiveMapState: Sendable {
         of: event.vehicle, filled: added.count, endsFailure: hadFailed,
         newState: event.statistics.state == previousState ? nil : event.statistics.state, at: event.at)
     case .refused(let refusal):
-      vehicle.refuse(refusal, at: event.at)
+      vehicle.recordRefused(refusal, at: event.at)
       message.name = "refused"
       message.data["at"] = JSON(event.at.wall)
       message.data.add(refusal)

@@ -3,7 +3,7 @@
 /// A vehicle on the live map: its track and its figures.
 struct MappedVehicle: Sendable {
   /// A position and how it arrived.
-  struct Mark: Equatable, Sendable {
+  struct TrackPoint: Equatable, Sendable {
     var position: ReportedPosition
     /// It arrived in `pastLocations`.
     var isPast: Bool
@@ -33,12 +33,12 @@ struct MappedVehicle: Sendable {
   /// Milliseconds since 1970.
   var tokenExpires: Int64?
   /// In order of the positions' times.
-  private var track: [Mark] = []
-  private var position: Mark?
+  private var track: [TrackPoint] = []
+  private var position: TrackPoint?
   /// Delays of the last live positions from the fix to the server, in milliseconds.
   private var delays: [Int64] = []
   /// The times of the accepted updates of the last minute, in steady milliseconds.
-  private var recent: [Int64] = []
+  private var recentUpdates: [Int64] = []
   private var refusals: [String: Int] = [:]
   private var lastRefusal: (refusal: FleetEvent.Refusal, at: Int64)?
   /// Whether the last update was rejected or not answered.
@@ -50,24 +50,24 @@ struct MappedVehicle: Sendable {
 
   /// - Parameter limit: maximum number of positions of the track; values outside 100 to `maxPositions` are clamped.
   /// - Returns: the live position as it is stored, and the past positions that are new.
-  mutating func accept(
+  mutating func recordAccepted(
     _ live: ReportedPosition?, past: [ReportedPosition], keeping limit: Int, at now: ServerTime
-  ) -> (live: Mark?, past: [Mark]) {
+  ) -> (live: TrackPoint?, past: [TrackPoint]) {
     hasFailed = false
-    recent.removeAll { now.steady - $0 >= 60_000 }
-    recent.append(now.steady)
-    let added = past.map { Mark(position: $0, isPast: true, received: now.wall) }.filter { add($0) }
+    recentUpdates.removeAll { now.steady - $0 >= 60_000 }
+    recentUpdates.append(now.steady)
+    let added = past.map { TrackPoint(position: $0, isPast: true, received: now.wall) }.filter { add($0) }
     defer { track.removeFirst(max(0, track.count - min(max(limit, 100), Self.maxPositions))) }
     guard let live else { return (nil, added) }
-    let mark = Mark(position: live, isPast: false, received: now.wall)
-    add(mark)
-    position = mark
+    let point = TrackPoint(position: live, isPast: false, received: now.wall)
+    add(point)
+    position = point
     delays.append(now.wall - live.time)
     if delays.count > Self.maxDelays { delays.removeFirst() }
-    return (mark, added)
+    return (point, added)
   }
 
-  mutating func refuse(_ refusal: FleetEvent.Refusal, at now: ServerTime) {
+  mutating func recordRefused(_ refusal: FleetEvent.Refusal, at now: ServerTime) {
     lastRefusal = (refusal, now.wall)
     hasFailed = true
     if refusals[refusal.reason] != nil || refusals.count < Self.maxReasons {
@@ -77,11 +77,11 @@ struct MappedVehicle: Sendable {
 
   /// - Returns: false when the track already has a position of that time: it was sent twice.
   @discardableResult
-  private mutating func add(_ mark: Mark) -> Bool {
+  private mutating func add(_ point: TrackPoint) -> Bool {
     // The position is nearly always the newest.
-    let index = track.lastIndex { $0.position.time <= mark.position.time }.map { $0 + 1 } ?? 0
-    if index > 0, track[index - 1].position.time == mark.position.time { return false }
-    track.insert(mark, at: index)
+    let index = track.lastIndex { $0.position.time <= point.position.time }.map { $0 + 1 } ?? 0
+    if index > 0, track[index - 1].position.time == point.position.time { return false }
+    track.insert(point, at: index)
     return true
   }
 
@@ -103,13 +103,13 @@ struct MappedVehicle: Sendable {
   /// The figures of the panel; times in milliseconds.
   func stats(at now: ServerTime) -> JSON {
     [
-      "state": statistics.state.map { .string($0) } ?? .null, "accepted": JSON(statistics.accepted),
-      "refused": JSON(statistics.refusals), "warnings": JSON(statistics.warningCount),
-      "past": JSON(statistics.pastLocations), "tokens": JSON(statistics.tokens),
+      "state": statistics.state.map { .string($0) } ?? .null, "accepted": JSON(statistics.acceptedCount),
+      "refused": JSON(statistics.refusedCount), "warnings": JSON(statistics.warningCount),
+      "past": JSON(statistics.pastLocationCount), "tokens": JSON(statistics.issuedTokenCount),
       "tokenFetches": JSON(statistics.tokenRequests),
-      "bytes": JSON(statistics.bytes),
-      "bytesPerUpdate": JSON(statistics.accepted == 0 ? 0 : statistics.acceptedBytes / statistics.accepted),
-      "updatesPerMinute": JSON(recent.count { now.steady - $0 < 60_000 }),
+      "bytes": JSON(statistics.receivedBytes),
+      "bytesPerUpdate": JSON(statistics.acceptedCount == 0 ? 0 : statistics.acceptedBytes / statistics.acceptedCount),
+      "updatesPerMinute": JSON(recentUpdates.count { now.steady - $0 < 60_000 }),
       "lastUpdate": JSON(statistics.lastUpdate?.wall), "delay": JSON(delays.last),
       "tokenIssued": JSON(tokenIssued), "tokenExpires": JSON(tokenExpires),
       "refusals": .object(refusals.sorted { $0.key < $1.key }.map { .init($0.key, JSON($0.value)) }),

@@ -49,10 +49,10 @@ enum MessageValidator {
       guard json.bool != nil else { throw wrong(json, expected: "a boolean", path) }
     case .double(let range):
       guard let value = json.double else { throw wrong(json, expected: "a finite number", path) }
-      if let range, !range.contains(value) { throw outside(value, path) }
+      if let range, !range.contains(value) { throw outOfRange(value, path) }
     case .int32(let range):
       guard let value = json.integer else { throw wrong(json, expected: "a whole number", path) }
-      guard Int32(exactly: value) != nil, range?.contains(value) ?? true else { throw outside(value, path) }
+      guard Int32(exactly: value) != nil, range?.contains(value) ?? true else { throw outOfRange(value, path) }
     case .enumeration(let schema):
       return .string(try name(json, schema, path))
     case .string, .timestamp, .duration, .bytes:
@@ -62,7 +62,7 @@ enum MessageValidator {
     return json
   }
 
-  private static func outside(_ value: some CustomStringConvertible, _ path: String) -> APIError {
+  private static func outOfRange(_ value: some CustomStringConvertible, _ path: String) -> APIError {
     .invalid("\(path) is out of range: \(value).", field: path, reason: "OUT_OF_RANGE")
   }
 

@@ -12,14 +12,14 @@ package struct PageFeed: Sendable {
   /// Pending lines of the log; older ones are dropped.
   private static let maximumLines = 50
   /// Maximum lines of accepted updates in a second: those of a large fleet would be more than a person can read.
-  private static let acceptedLines = 20
+  private static let maximumAcceptedLines = 20
 
   /// Bytes per second.
   private let rate: Int64
   /// Bytes that may be sent now, at most those of half a second; negative after a message that was larger.
   private var allowance: Int64
   /// Steady milliseconds up to which `allowance` is credited.
-  private var credited: Int64?
+  private var creditedUntil: Int64?
   private var faults: LiveMapState.Message?
   private var lines: [LiveMapState.Message] = []
   /// At most one of each name for a vehicle, the newest last.
@@ -28,8 +28,8 @@ package struct PageFeed: Sendable {
   private var order: [String] = []
   private var head = 0
   /// The figures that all pages have, by vehicle.
-  private var known: [String: JSON] = [:]
-  private var second: Int64 = 0
+  private var sentFigures: [String: JSON] = [:]
+  private var currentSecond: Int64 = 0
   private var linesInSecond = 0
 
   /// - Parameter rate: average bytes per second to a page; those of half a second may be sent at once.
@@ -44,7 +44,7 @@ package struct PageFeed: Sendable {
       merge(message, vehicle)
     } else if message.name == "faults" {
       faults = message
-    } else if isWorthShowing(message, at: now) {
+    } else if admit(message, at: now) {
       lines.append(message)
       if lines.count > Self.maximumLines { lines.removeFirst() }
     }
@@ -52,20 +52,20 @@ package struct PageFeed: Sendable {
 
   /// Must be called when a new page is opened. It has the newest figures, which the other pages may not have, so all
   /// figures are sent again.
-  package mutating func pageBegins() {
-    known = [:]
+  package mutating func pageOpened() {
+    sentFigures = [:]
   }
 
   /// Drops all pending messages, because there is no page.
-  package mutating func drop() {
-    (faults, lines, pending, order, head, known) = (nil, [], [:], [], 0, [:])
+  package mutating func dropPending() {
+    (faults, lines, pending, order, head, sentFigures) = (nil, [], [:], [], 0, [:])
   }
 
   /// The next message; nil if the rate is exhausted or nothing is pending. `spend` must be called for it.
   package mutating func next(at now: ServerTime) -> LiveMapState.Message? {
-    let passed = max(0, now.steady - (credited ?? now.steady))
-    credited = now.steady
-    allowance = min(rate / 2, allowance + rate * min(passed, 10_000) / 1000)
+    let elapsed = max(0, now.steady - (creditedUntil ?? now.steady))
+    creditedUntil = now.steady
+    allowance = min(rate / 2, allowance + rate * min(elapsed, 10_000) / 1000)
     guard allowance > 0 else { return nil }
     if let message = faults {
       faults = nil
@@ -85,7 +85,7 @@ package struct PageFeed: Sendable {
       pending[vehicle] = messages
     }
     if let stats = message.data["stats"] {
-      let before = known.updateValue(stats, forKey: vehicle)?.members ?? []
+      let before = sentFigures.updateValue(stats, forKey: vehicle)?.members ?? []
       message.data["stats"] = .object(stats.members.filter { !before.contains($0) })
     }
     return message
@@ -103,7 +103,7 @@ package struct PageFeed: Sendable {
     guard faults != nil || !lines.isEmpty || head < order.count else { return nil }
     // Wake-ups send the bytes of at least a tenth of a second, instead of one for each message.
     let wanted = rate / 10
-    return (credited ?? 0) + max(1, (wanted - allowance) * 1000 / max(1, rate))
+    return (creditedUntil ?? 0) + max(1, (wanted - allowance) * 1000 / max(1, rate))
   }
 
   private mutating func merge(_ message: LiveMapState.Message, _ vehicle: String) {
@@ -122,10 +122,10 @@ package struct PageFeed: Sendable {
     pending[vehicle] = messages
   }
 
-  private mutating func isWorthShowing(_ line: LiveMapState.Message, at now: ServerTime) -> Bool {
+  private mutating func admit(_ line: LiveMapState.Message, at now: ServerTime) -> Bool {
     guard line.data["kind"]?.string == "accepted" else { return true }
-    if second != now.seconds { (second, linesInSecond) = (now.seconds, 0) }
+    if currentSecond != now.wallSeconds { (currentSecond, linesInSecond) = (now.wallSeconds, 0) }
     linesInSecond += 1
-    return linesInSecond <= Self.acceptedLines
+    return linesInSecond <= Self.maximumAcceptedLines
   }
 }

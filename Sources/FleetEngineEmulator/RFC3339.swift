@@ -73,8 +73,8 @@ package enum RFC3339 {
     return String(repeating: "0", count: max(0, width - text.count)) + text
   }
 
-  private static func floorDivide(_ value: Int64, _ by: Int64) -> Int64 {
-    value >= 0 ? value / by : -((by - 1 - value) / by)
+  private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
+    value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor)
   }
 
   private static func isLeap(_ year: Int64) -> Bool {
@@ -91,9 +91,9 @@ package enum RFC3339 {
 
   /// Days from 1970-01-01 to a date of the Gregorian calendar.
   private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-    let before = year - 1
-    let years = before * 365 + before / 4 - before / 100 + before / 400 - 719_162
-    return (1..<month).reduce(years) { $0 + daysIn(month: $1, year: year) } + day - 1
+    let completeYears = year - 1
+    let daysBeforeYear = completeYears * 365 + completeYears / 4 - completeYears / 100 + completeYears / 400 - 719_162
+    return (1..<month).reduce(daysBeforeYear) { $0 + daysIn(month: $1, year: year) } + day - 1
   }
 
   private static func date(_ milliseconds: Int64) -> (year: Int64, month: Int64, day: Int64) {

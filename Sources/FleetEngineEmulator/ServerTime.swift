@@ -13,5 +13,5 @@ package struct ServerTime: Equatable, Sendable {
   }
 
   /// `wall` in whole seconds, for the claims of tokens.
-  package var seconds: Int64 { wall / 1000 }
+  package var wallSeconds: Int64 { wall / 1000 }
 }

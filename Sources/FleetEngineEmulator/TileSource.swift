@@ -11,21 +11,21 @@ package struct TileSource: Equatable, Sendable {
 
   /// - Throws: `EmulatorError` with the expected format.
   package init(url: String, attribution: String) throws(EmulatorError) {
-    let expected = EmulatorError(
+    let formatError = EmulatorError(
       .tiles, "\(UpdateLine.plain(url)): expected a URL such as https://tiles.example.com/{z}/{x}/{y}.png")
     guard let scheme = ["https://", "http://"].first(where: url.hasPrefix), url.utf8.count <= 500 else {
-      throw expected
+      throw formatError
     }
     let rest = url.dropFirst(scheme.count)
     let authority = rest.prefix { $0 != "/" }
     // Other characters could change the content security policy that contains the host.
-    guard !authority.isEmpty, authority.utf8.allSatisfy({ Self.isHostByte($0) }) else { throw expected }
+    guard !authority.isEmpty, authority.utf8.allSatisfy({ Self.isHostByte($0) }) else { throw formatError }
     let parts = rest.dropFirst(authority.count).split(separator: "{", omittingEmptySubsequences: false)
     // Each of {x}, {y} and {z} once.
-    guard parts.count == 4, Set(parts.dropFirst().map { $0.prefix(2) }) == ["x}", "y}", "z}"] else { throw expected }
+    guard parts.count == 4, Set(parts.dropFirst().map { $0.prefix(2) }) == ["x}", "y}", "z}"] else { throw formatError }
     let path = parts[0] + parts.dropFirst().map { $0.dropFirst(2) }.joined()
     guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !Array("{}\"'<>\\#".utf8).contains($0) }) else {
-      throw expected
+      throw formatError
     }
     guard !attribution.isEmpty, attribution.utf8.count <= 500, UpdateLine.plain(attribution) == attribution else {
       throw EmulatorError(.tiles, "the attribution is a line of text, such as \"© OpenStreetMap contributors\"")

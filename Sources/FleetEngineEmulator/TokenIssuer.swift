@@ -56,7 +56,7 @@ package struct TokenIssuer {
   /// - Parameter rights: the `authorization` claim.
   /// - Throws: `EmulatorError` when OpenSSL fails.
   package func issue(_ rights: JSON, at now: ServerTime) throws(EmulatorError) -> Token {
-    try sign(rights, issued: now.seconds, expires: now.seconds + lifetime, flaw: nil)
+    try sign(rights, issued: now.wallSeconds, expires: now.wallSeconds + lifetime, flaw: nil)
   }
 
   /// - Parameters:
@@ -66,7 +66,7 @@ package struct TokenIssuer {
   mutating func issue(
     _ claim: String, _ id: String, at now: ServerTime, flaw: Flaw? = nil
   ) throws(EmulatorError) -> Token {
-    var issued = now.seconds
+    var issued = now.wallSeconds
     var expires = issued + lifetime
     switch flaw {
     case .expired: (issued, expires) = (issued - lifetime - 60, issued - 60)
@@ -96,10 +96,10 @@ package struct TokenIssuer {
     ]
     if let serial { claims["jti"] = .string(String(serial)) }
     if flaw != .noClaim { claims["authorization"] = rights }
-    let content = [header, claims].map { Base64.encodeURL(Array($0.text.utf8)) }.joined(separator: ".")
-    var signature = flaw == .algorithmNone ? [] : try key.sign(Array(content.utf8))
+    let signingInput = [header, claims].map { Base64.encodeURLSafe(Array($0.text.utf8)) }.joined(separator: ".")
+    var signature = flaw == .algorithmNone ? [] : try key.sign(Array(signingInput.utf8))
     if flaw == .badSignature { signature[0] ^= 1 }
-    let text = flaw == .garbage ? "this-is-no-token" : "\(content).\(Base64.encodeURL(signature))"
+    let text = flaw == .garbage ? "this-is-no-token" : "\(signingInput).\(Base64.encodeURLSafe(signature))"
     return Token(text: text, creation: issued * 1000, expiration: expires * 1000)
   }
 }

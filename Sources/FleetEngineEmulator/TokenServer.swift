@@ -25,7 +25,7 @@ package final class TokenServer {
   private let log: (String) -> Void
 
   /// Tokens issued since the start.
-  package private(set) var tokens = 0
+  package private(set) var issuedTokenCount = 0
 
   /// - Parameter log: receives one line for each request; a line never contains a token.
   package init(account: ServiceAccount, options: Options, log: @escaping (String) -> Void) {
@@ -48,8 +48,8 @@ package final class TokenServer {
     return reply
   }
 
-  private func logRequest(_ who: String, _ text: String, at now: ServerTime) {
-    log("\(RFC3339.timeOfDay(now.wall)) \(UpdateLine.event(who, text))")
+  private func logRequest(_ id: String, _ text: String, at now: ServerTime) {
+    log("\(RFC3339.timeOfDay(now.wall)) \(UpdateLine.event(id, text))")
   }
 
   private func answer(_ request: Request, at now: ServerTime) throws(APIError) -> JSON {
@@ -74,7 +74,7 @@ package final class TokenServer {
     } catch {
       throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
     }
-    tokens += 1
+    issuedTokenCount += 1
     logRequest(id, "token issued (\(kind))", at: now)
     return dialect.answer(token)
   }

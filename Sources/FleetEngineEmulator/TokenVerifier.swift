@@ -34,7 +34,7 @@ package struct TokenVerifier {
   ///   - vehicle: nil means every vehicle.
   package mutating func revoke(_ reason: RevocationReason, until serial: Int, vehicle: String?, at now: ServerTime) {
     if vehicle == nil { revocations = [:] }
-    revocations[vehicle ?? ""] = (reason, serial, now.seconds)
+    revocations[vehicle ?? ""] = (reason, serial, now.wallSeconds)
   }
 
   /// Checks that the token permits requests for the vehicle.
@@ -91,14 +91,14 @@ package struct TokenVerifier {
     guard let issued = claims["iat"]?.integer, let expires = claims["exp"]?.integer,
       (0...1 << 53).contains(issued), (0...1 << 53).contains(expires)
     else { throw unauthenticated("The token must say iat and exp in seconds.", "ACCESS_TOKEN_INVALID") }
-    if expires <= now.seconds {
-      throw unauthenticated("The token expired \(now.seconds - expires) s ago.", "ACCESS_TOKEN_EXPIRED")
+    if expires <= now.wallSeconds {
+      throw unauthenticated("The token expired \(now.wallSeconds - expires) s ago.", "ACCESS_TOKEN_EXPIRED")
     }
-    if issued > now.seconds + Self.allowedSkew {
+    if issued > now.wallSeconds + Self.allowedSkew {
       throw unauthenticated(
-        "The token is issued \(issued - now.seconds) s in the future.", "ACCESS_TOKEN_NOT_YET_VALID")
+        "The token is issued \(issued - now.wallSeconds) s in the future.", "ACCESS_TOKEN_NOT_YET_VALID")
     }
-    if expires - issued > Self.maximumLifetime || expires > now.seconds + Self.maximumLifetime {
+    if expires - issued > Self.maximumLifetime || expires > now.wallSeconds + Self.maximumLifetime {
       throw unauthenticated("The token lives longer than an hour.", "ACCESS_TOKEN_LIFETIME_TOO_LONG")
     }
   }

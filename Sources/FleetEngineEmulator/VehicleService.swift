@@ -16,7 +16,7 @@ struct VehicleService: Sendable {
   let claim: String
   /// What the `authorization` claim gives access to, for messages.
   let noun: String
-  let vehicle: MessageSchema
+  let vehicleSchema: MessageSchema
   /// Fields that a new vehicle must have.
   let requiredOnCreate: [String]
   /// Fields that a new vehicle must not have.
@@ -29,7 +29,7 @@ struct VehicleService: Sendable {
   static let deliveries = VehicleService(
     keyPrefix: "", collection: "deliveryVehicles", updateMethod: "PATCH", identifierParameter: "deliveryVehicleId",
     bodyField: "delivery_vehicle", claim: "deliveryvehicleid", noun: "delivery vehicle",
-    vehicle: DeliverySchema.vehicle, requiredOnCreate: [],
+    vehicleSchema: DeliverySchema.vehicle, requiredOnCreate: [],
     refusedOnCreate: Set(DeliverySchema.vehicle.fields.keys).subtracting(["name", "type", "lastLocation", "attributes"]
     ),
     ignoredOnCreate: ["name"])
@@ -37,7 +37,7 @@ struct VehicleService: Sendable {
   /// On-demand trips: UpdateVehicle, GetVehicle, CreateVehicle.
   static let trips = VehicleService(
     keyPrefix: "trips/", collection: "vehicles", updateMethod: "PUT", identifierParameter: "vehicleId",
-    bodyField: "vehicle", claim: "vehicleid", noun: "vehicle", vehicle: TripsSchema.vehicle,
+    bodyField: "vehicle", claim: "vehicleid", noun: "vehicle", vehicleSchema: TripsSchema.vehicle,
     requiredOnCreate: ["vehicleState", "supportedTripTypes", "maximumCapacity", "vehicleType"], refusedOnCreate: [],
     ignoredOnCreate: [
       "name", "currentTrips", "availableCapacity", "currentRouteSegment", "currentRouteSegmentEndPoint",

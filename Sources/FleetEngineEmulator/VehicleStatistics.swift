@@ -24,23 +24,23 @@ package struct VehicleStatistics: Sendable {
   /// Minimum milliseconds between two updates, by Fleet Engine's documentation.
   package static let minimumInterval: Int64 = 5000
   /// Tolerance of `minimumInterval` in milliseconds, because the delays of requests differ.
-  private static let tolerance: Int64 = 50
+  private static let intervalTolerance: Int64 = 50
   private static let maximumInterval: Int64 = 60_000
 
   /// Updates that were accepted.
-  package private(set) var accepted = 0
+  package private(set) var acceptedCount = 0
   /// Updates that were rejected, by the HTTP status of the response; 0 for no response.
-  package private(set) var refused: [Int: Int] = [:]
+  package private(set) var refusedByStatus: [Int: Int] = [:]
   /// Tokens that were issued.
-  package private(set) var tokens = 0
+  package private(set) var issuedTokenCount = 0
   /// Requests for a token.
   package private(set) var tokenRequests = 0
   /// Bytes of the bodies of all updates.
-  package private(set) var bytes = 0
+  package private(set) var receivedBytes = 0
   /// Bytes of the bodies of the accepted updates.
   package private(set) var acceptedBytes = 0
   /// Positions received in `pastLocations`.
-  package private(set) var pastLocations = 0
+  package private(set) var pastLocationCount = 0
   /// Number of violations of each rule.
   package private(set) var warnings: [Warning: Int] = [:]
   /// When the last update was accepted.
@@ -58,7 +58,7 @@ package struct VehicleStatistics: Sendable {
   package init() {}
 
   /// The number of rejected updates.
-  package var refusals: Int { refused.values.reduce(0, +) }
+  package var refusedCount: Int { refusedByStatus.values.reduce(0, +) }
 
   /// The number of violations of all rules.
   package var warningCount: Int { warnings.values.reduce(0, +) }
@@ -70,28 +70,28 @@ package struct VehicleStatistics: Sendable {
 
   /// Counts an issued token.
   package mutating func countToken() {
-    tokens += 1
+    issuedTokenCount += 1
   }
 
   /// Counts a rejected update.
   ///
   /// - Parameter status: the HTTP status of the response; 0 if there was none.
-  package mutating func refuse(status: Int, bytes: Int) {
-    refused[status, default: 0] += 1
-    self.bytes += bytes
+  package mutating func recordRefused(status: Int, bytes: Int) {
+    refusedByStatus[status, default: 0] += 1
+    receivedBytes += bytes
   }
 
   /// Counts an accepted update.
   ///
   /// - Parameter minimumInterval: minimum milliseconds after the previous update.
   /// - Returns: the rules that it violates.
-  package mutating func accept(
+  package mutating func recordAccepted(
     _ vehicle: JSON, mask: UpdateMask, bytes: Int, at now: ServerTime,
     minimumInterval: Int64 = VehicleStatistics.minimumInterval
   ) -> [Warning] {
     var found: [Warning] = []
-    accepted += 1
-    self.bytes += bytes
+    acceptedCount += 1
+    receivedBytes += bytes
     acceptedBytes += bytes
     let named = mask.topLevel
     let newState = named.contains("vehicleState") ? vehicle["vehicleState"]?.string : state
@@ -100,7 +100,7 @@ package struct VehicleStatistics: Sendable {
       // The interval limits positions; a change of state may be sent at any time, and a vehicle off duty need not
       // report.
       if newState == state, named.contains("lastLocation") {
-        if gap < minimumInterval - Self.tolerance { found.append(.tooSoon) }
+        if gap < minimumInterval - Self.intervalTolerance { found.append(.tooSoon) }
         minimumGap = min(minimumGap ?? gap, gap)
       }
       if state != "OFFLINE" {
@@ -123,7 +123,7 @@ package struct VehicleStatistics: Sendable {
       }
     }
     if named.contains("pastLocations"), let past = vehicle["pastLocations"]?.array {
-      pastLocations += past.count
+      pastLocationCount += past.count
       if let lastFix, past.contains(where: { ReportedLocation($0).time.map { $0 > lastFix } ?? false }) {
         found.append(.pastIsNewer)
       }
@@ -135,11 +135,11 @@ package struct VehicleStatistics: Sendable {
   /// For `/debug/stats`; gaps in milliseconds.
   package var json: JSON {
     var result: JSON = [
-      "accepted": JSON(accepted),
-      "refused": .object(refused.sorted { $0.key < $1.key }.map { .init(String($0.key), JSON($0.value)) }),
-      "tokens": JSON(tokens), "token_requests": JSON(tokenRequests), "bytes_in": JSON(bytes),
+      "accepted": JSON(acceptedCount),
+      "refused": .object(refusedByStatus.sorted { $0.key < $1.key }.map { .init(String($0.key), JSON($0.value)) }),
+      "tokens": JSON(issuedTokenCount), "token_requests": JSON(tokenRequests), "bytes_in": JSON(receivedBytes),
       "bytes_accepted": JSON(acceptedBytes),
-      "past_locations": JSON(pastLocations),
+      "past_locations": JSON(pastLocationCount),
       "warnings": .object(Warning.allCases.map { .init($0.rawValue, JSON(warnings[$0] ?? 0)) }),
     ]
     if let state { result["state"] = .string(state) }

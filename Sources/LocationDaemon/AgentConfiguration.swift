@@ -32,7 +32,7 @@ extension VehicleAgent.Configuration {
   init(_ settings: Settings) throws(DaemonError) {
     self = settings.agent
     tokenProvider = try TokenProvider(settings)
-    boot = RuntimeDirectory.path == nil ? nil : StoredToken.Key.currentBoot
+    boot = RuntimeDirectory.path == nil ? nil : StoredToken.Key.currentBootID
     if settings.token.isCached { tokenKey = StoredToken.Key(context, tokenProvider) }
   }
 }
@@ -53,7 +53,7 @@ extension TokenProvider {
 
   private static func value(of header: Settings.Token.Header) throws(DaemonError) -> HTTPRequest.HeaderValue {
     do {
-      switch header.value {
+      switch header.valueSource {
       case .plain(let text): return .plain(text)
       case .credential(let name): return .secret(prefix: "", try Credentials().credential(named: name))
       case .file(let path): return .secret(prefix: "", try Credentials().secret(inFile: path))

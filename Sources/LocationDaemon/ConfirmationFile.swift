@@ -32,7 +32,7 @@ struct ConfirmationFile {
   /// - Returns: a new error; nil if it succeeded, or failed with the same error as last time.
   mutating func store(_ text: String?) -> String? {
     guard let path else { return nil }
-    var new: String?
+    var newError: String?
     do throws(Errno) {
       if let text {
         try AtomicFile.write(Array(text.utf8), to: path, mode: 0o600, isDurable: true)
@@ -40,9 +40,10 @@ struct ConfirmationFile {
         try AtomicFile.remove(path)
       }
     } catch {
-      new = "whether the new settings are confirmed will not survive a restart: \(path) cannot be written: \(error)"
+      newError =
+        "whether the new settings are confirmed will not survive a restart: \(path) cannot be written: \(error)"
     }
-    defer { lastError = new }
-    return new == lastError ? nil : new
+    defer { lastError = newError }
+    return newError == lastError ? nil : newError
   }
 }

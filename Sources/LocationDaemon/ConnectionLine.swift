@@ -13,7 +13,7 @@ package final class ConnectionLine: SourceLine {
   }
 
   /// Timeout for making a connection.
-  private static let connectDeadline = Duration.seconds(10)
+  private static let connectTimeout = Duration.seconds(10)
 
   private let loop: EventLoop
   private let lookup: HostLookup
@@ -48,7 +48,7 @@ package final class ConnectionLine: SourceLine {
 
   private func connect() {
     socket = StreamSocket(
-      loop: loop, lookup: lookup, deadline: ConnectionLine.connectDeadline,
+      loop: loop, lookup: lookup, deadline: ConnectionLine.connectTimeout,
       onConnected: { [weak self] in
         self?.isConnected = true
         self?.handlers.pass(.opened())

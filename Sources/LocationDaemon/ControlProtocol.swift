@@ -49,11 +49,11 @@ enum ControlProtocol {
     case reloadAndConfirm = "ReloadAndConfirm"
     case monitor = "Monitor"
 
-    fileprivate var description: VarlinkService.Method {
+    fileprivate var varlinkMethod: VarlinkService.Method {
       VarlinkService.Method(rawValue, parameters, isStream: self == .monitor)
     }
 
-    private var parameters: [String: VarlinkService.Kind] {
+    private var parameters: [String: VarlinkService.ParameterType] {
       switch self {
       case .setOnline: ["online": .bool]
       case .reloadAndConfirm: ["seconds": .int]
@@ -80,7 +80,7 @@ enum ControlProtocol {
   private static let service = VarlinkService(
     vendor: "fleet-locationd", version: Release.version, interface: interface,
     description: String(decoding: PackageResources.io_fleet_locationd_Control_varlink, as: UTF8.self),
-    methods: Method.allCases.map(\.description))
+    methods: Method.allCases.map(\.varlinkMethod))
 
   // MARK: - Requests
 
@@ -97,11 +97,11 @@ enum ControlProtocol {
       }
     case .line(let bytes):
       guard let command = (try? JSONValue(parsing: bytes))?["command"]?.string else {
-        return .reply(failure("expected {\"command\": \"…\"}"))
+        return .reply(errorLine("expected {\"command\": \"…\"}"))
       }
       guard let request = request(command) else {
         return .reply(
-          failure(
+          errorLine(
             "unknown command; expected \"status\", \"metrics\", \"reload\", \"pause\", \"resume\", \"offline\" or \"online\""
           ))
       }
@@ -136,17 +136,17 @@ enum ControlProtocol {
   private static func line(_ response: Daemon.Response) -> [UInt8] {
     switch response {
     case .status(let report):
-      (try? JSONValue(encoding: report).encoded) ?? failure("the response cannot be encoded")
+      (try? JSONValue(encoding: report).encoded) ?? errorLine("the response cannot be encoded")
     case .metrics(let text): JSONValue.object(["metrics": .string(text)]).encoded
     case .done(let remark):
       JSONValue.object(members(remark: remark).merging(["done": .bool(true)]) { $1 }).encoded
     // No line requests monitoring.
-    case .monitoring, .monitoringPositions: failure("not in a line")
-    case .refused(_, let why): failure(why)
+    case .monitoring, .monitoringPositions: errorLine("not in a line")
+    case .refused(_, let why): errorLine(why)
     }
   }
 
-  private static func failure(_ message: String) -> [UInt8] {
+  private static func errorLine(_ message: String) -> [UInt8] {
     JSONValue.object(["error": .string(message)]).encoded
   }
 

@@ -21,12 +21,12 @@ nonisolated struct DutyFile {
   ///   driver counts as off duty: a vehicle without a driver must not be offered trips.
   func read() -> (record: DutyRecord?, problem: String?) {
     let path = file.path ?? ""
-    let rest = "so it is unknown whether the driver was on duty; the vehicle is OFFLINE"
+    let consequence = "so it is unknown whether the driver was on duty; the vehicle is OFFLINE"
     do throws(Errno) {
       guard let record = try file.read().map({ DutyRecord(text: $0) }) else { return (nil, nil) }
-      return (record, record.vehicle == nil ? "\(path): cannot be read or is damaged, \(rest)" : nil)
+      return (record, record.vehicle == nil ? "\(path): cannot be read or is damaged, \(consequence)" : nil)
     } catch {
-      return (DutyRecord(since: nil), "\(path): cannot be read (\(error)), \(rest)")
+      return (DutyRecord(since: nil), "\(path): cannot be read (\(error)), \(consequence)")
     }
   }
 
@@ -42,7 +42,7 @@ nonisolated struct DutyFile {
       try file.store(record?.text)
       return nil
     } catch {
-      if record?.isAccepted == true {
+      if record?.isOfflineAccepted == true {
         return "OFFLINE is in force, and a restart sends it once more: \(path) cannot be written: \(error)"
       }
       return record == nil

@@ -40,10 +40,10 @@ final class EffectPerformer {
   let meters = ConnectionMeters()
   /// Both are nil before there are settings.
   private var clients: HTTPClients?
-  private var tokens: TokenFetcher?
+  private var tokenFetcher: TokenFetcher?
   private let tokenCache = TokenCache()
-  private let limitsFile = RuntimeDirectory.path.map { RuntimeFile(directory: $0, name: "limits") }
-  private var hasLimitsFileFailed = false
+  private let runStateFile = RuntimeDirectory.path.map { RuntimeFile(directory: $0, name: "limits") }
+  private var hasRunStateFileFailed = false
   private let pauseFile = PauseFile.ofService
   private let dutyFile = DutyFile.ofService
   private let updateFormFile = UpdateFormFile()
@@ -67,14 +67,14 @@ final class EffectPerformer {
     switch effect {
     case .sendUpdate(let id, let request):
       clients?.updates.start(id, request) { [weak self] in
-        self?.clients?.updates.ended(id)
+        self?.clients?.updates.requestEnded(id)
         self?.feed(.updateEnded(id: id, $0))
       }
     case .connect(let url, let time): clients?.updates.connect(to: url, certificateTime: time)
     case .cancelUpdate(let id): clients?.updates.cancel(id)
     case .fetchToken(let id, let request):
-      tokens?.start(id, request) { [weak self] in self?.feed(.tokenEnded(id: id, $0)) }
-    case .cancelToken(let id): tokens?.cancel(id)
+      tokenFetcher?.start(id, request) { [weak self] in self?.feed(.tokenEnded(id: id, $0)) }
+    case .cancelToken(let id): tokenFetcher?.cancel(id)
     case .storeToken(let text): storeToken(text)
     case .removeStoredToken: tokenCache.remove()
     case .storeRunState(let text): storeRunState(text)
@@ -113,20 +113,20 @@ final class EffectPerformer {
     case .storeTraffic(let text):
       if let trouble = trafficFile.store(text) { write(.settingsWarning(trouble)) }
     case .respond(let id, let response): owner?.sockets?.respond(id, response)
-    case .monitor(let item): owner?.sockets?.monitor(item)
+    case .monitor(let item): owner?.sockets?.publish(item)
     case .servePositions(let isOn): owner?.sockets?.servePositions(isOn)
-    case .position(let position): owner?.sockets?.send(position)
+    case .position(let position): owner?.sockets?.publish(position)
     case .finished(let ending):
-      tokens?.endPrograms()
+      tokenFetcher?.endPrograms()
       owner?.finish(ending)
     case .exit(let exit): owner?.exit(exit)
     }
   }
 
   func write(_ event: Event) {
-    recentEvents.note(event, at: loop.now.boot)
+    recentEvents.add(event, at: loop.now.boot)
     if let sockets = owner?.sockets, sockets.monitors.connected > 0, let item = MonitorItem.Event(event) {
-      sockets.monitor(.event(item))
+      sockets.publish(.event(item))
     }
     guard journal.accepts(event.kind.priority) else { return }
     journal.log(JournalEntry(event))
@@ -146,11 +146,11 @@ final class EffectPerformer {
 
   private func storeRunState(_ text: String) {
     do {
-      try limitsFile?.write(text)
+      try runStateFile?.write(text)
     } catch {
       // Reported once, because it would fail again with each update.
-      if !hasLimitsFileFailed { write(.settingsWarning(error.message)) }
-      hasLimitsFileFailed = true
+      if !hasRunStateFileFailed { write(.settingsWarning(error.message)) }
+      hasRunStateFileFailed = true
     }
   }
 
@@ -160,7 +160,7 @@ final class EffectPerformer {
   /// To be called before the first request.
   func restoreRunState() {
     do {
-      if let text = try limitsFile?.read() { feed(.runStateFound(text)) }
+      if let text = try runStateFile?.read() { feed(.runStateFound(text)) }
     } catch {
       write(.settingsWarning(error.message))
     }
@@ -181,7 +181,7 @@ final class EffectPerformer {
   }
 
   func restoreToken(_ settings: Settings.Token) {
-    if settings.isCached, RuntimeDirectory.path != nil, StoredToken.Key.currentBoot == nil {
+    if settings.isCached, RuntimeDirectory.path != nil, StoredToken.Key.currentBootID == nil {
       write(
         .tokenNotKept(
           "the boot ID is not known; the unit must set it, as the packaged unit does: Environment=FLEET_BOOT_ID=%b"
@@ -196,7 +196,7 @@ final class EffectPerformer {
 
   /// Watches the token file, if the token comes from a file.
   func watchToken(_ provider: TokenProvider) {
-    tokens?.watch(provider) { [weak self] in self?.feed(.tokenFileChanged) }
+    tokenFetcher?.watch(provider) { [weak self] in self?.feed(.tokenFileChanged) }
   }
 
   // MARK: - New settings and counters
@@ -207,19 +207,19 @@ final class EffectPerformer {
   func configure(_ settings: Settings, clients newClients: HTTPClients) {
     journal.level = settings.logLevel
     if let clients {
-      clients.updates.replaceClient(by: newClients.updates)
-      clients.tokens.replaceClient(by: newClients.tokens)
+      clients.updates.replaceClient(with: newClients.updates)
+      clients.tokens.replaceClient(with: newClients.tokens)
     } else {
       clients = newClients
-      tokens = TokenFetcher(loop: loop, exchanges: newClients.tokens)
+      tokenFetcher = TokenFetcher(loop: loop, exchanges: newClients.tokens)
     }
-    tokens?.configure(settings.token, settings.agent.tokenProvider)
+    tokenFetcher?.configure(settings.token, settings.agent.tokenProvider)
   }
 
   /// Reads the counters of connections and files, for status, metrics and the data volume.
   private var measurement: Measurement {
     var measurement = Measurement(
-      storeBytes: storePerformer.bytes, events: recentEvents.report(at: loop.now.boot), deletedFile: loader.missingFile)
+      storeBytes: storePerformer.size, events: recentEvents.report(at: loop.now.boot), deletedFile: loader.missingFile)
     if let sockets = owner?.sockets {
       measurement.monitors = sockets.monitors
       measurement.positionMonitors = sockets.positionMonitors
@@ -227,7 +227,7 @@ final class EffectPerformer {
     guard let clients else { return measurement }
     measurement.fleetEngine = MetricReading.Traffic(peer: "fleet_engine", clients.updates.traffic, meters.updates)
     measurement.tokenProvider = MetricReading.Traffic(peer: "token_provider", clients.tokens.traffic, meters.tokens)
-    measurement.transport = clients.updates.version
+    measurement.transport = clients.updates.protocolVersion
     return measurement
   }
 }

@@ -21,13 +21,13 @@ package nonisolated enum ExitCode {
   /// A recording ended, and some of it could not be delivered.
   package static let undelivered: Int32 = 75
   /// This user may not read the settings or a secret that they name.
-  package static let denied: Int32 = 77
+  package static let permissionDenied: Int32 = 77
   /// The settings, or a file or credential that they name, are invalid.
   package static let configuration: Int32 = 78
 
   /// For a file that cannot be read: `unavailable` if it does not exist, because it may appear later.
   static func ofFile(_ path: String) -> Int32 {
-    FileAccess.refusal(path, F_OK)?.code == ENOENT ? unavailable : configuration
+    FileAccess.error(path, F_OK)?.code == ENOENT ? unavailable : configuration
   }
 
   /// For the result of a run.

@@ -49,7 +49,7 @@ package final class FleetEngineProbe {
     request.certificateTime = CertificateTime.at(now, buildDate: Release.buildDate, clockError: clockError)
     let id = lastID
     exchanges.start(id, request) { [weak exchanges] in
-      exchanges?.ended(id)
+      exchanges?.requestEnded(id)
       completion($0)
     }
   }

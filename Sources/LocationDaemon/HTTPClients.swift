@@ -55,19 +55,19 @@ final class ExchangeTable {
   }
 
   /// - Parameter completion: called once, in a later iteration of the loop, unless the request is cancelled. It must
-  ///   call `ended`.
+  ///   call `requestEnded`.
   func start(_ id: UInt64, _ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) {
     running[id] = (client, client.send(request, completion: completion))
   }
 
   /// The request has ended.
-  func ended(_ id: UInt64) { running[id] = nil }
+  func requestEnded(_ id: UInt64) { running[id] = nil }
 
   /// Counters of all clients since the start.
   var traffic: TrafficCounters { earlierTraffic + client.counters }
 
   /// The protocol of the last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
-  var version: String? { client.version }
+  var protocolVersion: String? { client.httpVersion }
 
   func cancel(_ id: UInt64) {
     running.removeValue(forKey: id)?.exchange.cancel()
@@ -80,7 +80,7 @@ final class ExchangeTable {
 
   /// Uses the other table's client for later requests. If the configuration is the same, the client and its connection
   /// are kept.
-  func replaceClient(by other: ExchangeTable) {
+  func replaceClient(with other: ExchangeTable) {
     guard other.configuration != configuration else { return }
     earlierTraffic = traffic
     client = other.client

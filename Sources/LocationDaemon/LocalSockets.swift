@@ -22,12 +22,12 @@ final class LocalSockets {
 
   private let loop: EventLoop
   private weak var owner: (any RequestOwner)?
-  private var control: ControlServer?
-  private var positions: ControlServer?
+  private var controlServer: ControlServer?
+  private var positionServer: ControlServer?
   private var servesPositions = false
   /// The handlers of the responses, by the IDs of their requests.
-  private var replies: [UInt64: (Daemon.Response) -> Void] = [:]
-  private var lastRequest: UInt64 = 0
+  private var responseHandlers: [UInt64: (Daemon.Response) -> Void] = [:]
+  private var lastRequestID: UInt64 = 0
 
   init(loop: EventLoop, owner: any RequestOwner) {
     self.loop = loop
@@ -44,7 +44,7 @@ final class LocalSockets {
         self?.perform(ControlProtocol.action(for: message), for: client)
       }
       server.onLastMonitorGone = { [weak self] in self?.owner?.pass(.unmonitored) }
-      control = server
+      controlServer = server
     } catch {
       owner?.write(.settingsWarning(error.message))
     }
@@ -55,8 +55,8 @@ final class LocalSockets {
   /// Opens the socket for positions, unless it is already in place, or closes it.
   func servePositions(_ isOn: Bool) {
     servesPositions = isOn
-    if isOn, positions?.isInPlace == true { return }
-    positions = nil
+    if isOn, positionServer?.isInPlace == true { return }
+    positionServer = nil
     owner?.pass(.positionsUnmonitored)
     guard isOn else { return }
     do throws(ControlSocketError) {
@@ -65,7 +65,7 @@ final class LocalSockets {
         self?.perform(PositionProtocol.action(for: message), for: client)
       }
       server.onLastMonitorGone = { [weak self] in self?.owner?.pass(.positionsUnmonitored) }
-      positions = server
+      positionServer = server
     } catch {
       owner?.write(.settingsWarning("positions.socket: \(error.message)"))
     }
@@ -73,12 +73,12 @@ final class LocalSockets {
 
   /// Makes each socket again whose file was deleted or replaced.
   func restore() {
-    if control?.isInPlace == false { listen() }
-    if positions?.isInPlace == false { servePositions(servesPositions) }
+    if controlServer?.isInPlace == false { listen() }
+    if positionServer?.isInPlace == false { servePositions(servesPositions) }
   }
 
   /// Whether clients can connect to the control socket.
-  var isListening: Bool { control?.isInPlace == true }
+  var isListening: Bool { controlServer?.isInPlace == true }
 
   /// - Throws: code `failed` if there is no directory, if other users have access to it, or if its group can write to
   ///   it: only its group may connect, and only its owner may make a socket.
@@ -108,8 +108,8 @@ final class LocalSockets {
 
   private func perform(_ action: ControlProtocol.Action, for client: ControlConnection) {
     switch action {
-    case .ask(.monitor, _): monitor(.monitor, control, ControlProtocol.interface, for: client)
-    case .ask(.monitorPositions, _): monitor(.monitorPositions, positions, PositionProtocol.interface, for: client)
+    case .ask(.monitor, _): monitor(.monitor, controlServer, ControlProtocol.interface, for: client)
+    case .ask(.monitorPositions, _): monitor(.monitorPositions, positionServer, PositionProtocol.interface, for: client)
     case .ask(let request, let form): ask(request) { client.answer(ControlProtocol.encode($0, as: form)) }
     case .reply(let bytes): client.answer(bytes)
     case .nothing: client.answer(nil)
@@ -134,35 +134,37 @@ final class LocalSockets {
   }
 
   private func ask(_ request: Daemon.Request, _ reply: @escaping (Daemon.Response) -> Void) {
-    lastRequest += 1
-    replies[lastRequest] = reply
-    owner?.pass(.request(id: lastRequest, request))
+    lastRequestID += 1
+    responseHandlers[lastRequestID] = reply
+    owner?.pass(.request(id: lastRequestID, request))
   }
 
   /// Answers the request with this ID.
   func respond(_ id: UInt64, _ response: Daemon.Response) {
-    replies.removeValue(forKey: id)?(response)
+    responseHandlers.removeValue(forKey: id)?(response)
   }
 
   // MARK: - Monitors
 
   /// Programs that monitor the daemon.
   var monitors: StatusReport.Monitors {
-    StatusReport.Monitors(connected: control?.monitorCount ?? 0, dropped: control?.droppedMonitors ?? 0)
+    StatusReport.Monitors(connected: controlServer?.monitorCount ?? 0, dropped: controlServer?.droppedMonitors ?? 0)
   }
 
   /// Programs that monitor the positions; nil without a socket for them.
   var positionMonitors: StatusReport.Monitors? {
-    positions.map { StatusReport.Monitors(connected: $0.monitorCount, dropped: $0.droppedMonitors) }
+    positionServer.map { StatusReport.Monitors(connected: $0.monitorCount, dropped: $0.droppedMonitors) }
   }
 
   /// Sends an item to all programs that monitor the daemon.
-  func monitor(_ item: MonitorItem) {
-    if let control, control.monitorCount > 0 { control.publish(ControlProtocol.encode(item)) }
+  func publish(_ item: MonitorItem) {
+    if let controlServer, controlServer.monitorCount > 0 { controlServer.publish(ControlProtocol.encode(item)) }
   }
 
   /// Sends a position to all programs that monitor the positions.
-  func send(_ position: VehiclePosition) {
-    if let positions, positions.monitorCount > 0 { positions.publish(PositionProtocol.encode(position)) }
+  func publish(_ position: VehiclePosition) {
+    if let positionServer, positionServer.monitorCount > 0 {
+      positionServer.publish(PositionProtocol.encode(position))
+    }
   }
 }

@@ -35,7 +35,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   private let vehicleLock = VehicleLock()
   private var timer: LoopTimer
   /// When the timer fires; nil if it does not.
-  private var armed: BootInstant?
+  private var timerDeadline: BootInstant?
   private var watchdog: Watchdog?
   private(set) var sockets: LocalSockets?
   private var signals: [EventSource<Void>] = []
@@ -66,7 +66,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
       throw DaemonError(ExitCode.system, error.message, cause: error)
     }
     timerHandler.action = { [weak self] in
-      self?.armed = nil
+      self?.timerDeadline = nil
       self?.pass(.deadline)
     }
     performer.owner = self
@@ -133,7 +133,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     while !pending.isEmpty {
       switch pending.removeFirst() {
       case .input(let input):
-        let now = time()
+        let now = readClocks()
         perform(daemon.handle(input, at: now))
       case .read(let id): lines?.perform(.read, of: id)
       }
@@ -143,11 +143,11 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   }
 
   /// The time of the input that is passed now. A suspend or a step of the clock is passed before it.
-  private func time() -> Moment {
+  private func readClocks() -> Moment {
     if let clocks { return clocks }
     let now = loop.now
     clocks = now
-    perform(daemon.clocksRead(now, awake: loop.awake))
+    perform(daemon.clocksRead(now, awake: loop.awakeTime))
     return now
   }
 
@@ -157,7 +157,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   package func receive(_ bytes: Span<UInt8>, from sender: SourceSender, of id: Int) {
     let wasStepping = isStepping
     isStepping = true
-    let now = time()
+    let now = readClocks()
     perform(daemon.receive(bytes, from: sender, of: id, at: now))
     isStepping = wasStepping
     step()
@@ -186,15 +186,15 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   }
 
   private func arm() {
-    guard daemon.nextDeadline != armed else { return }
-    armed = daemon.nextDeadline
-    guard let deadline = armed else { return timer.disarm() }
+    guard daemon.nextDeadline != timerDeadline else { return }
+    timerDeadline = daemon.nextDeadline
+    guard let deadline = timerDeadline else { return timer.disarm() }
     guard deadline <= loop.now.boot else { return timer.arm(at: deadline) }
     // What is due at once, such as the next fix of a recording, needs no timer; if an earlier timer fires, it does no
     // harm.
     loop.defer { [weak self] in
-      guard let self, armed == deadline else { return }
-      armed = nil
+      guard let self, timerDeadline == deadline else { return }
+      timerDeadline = nil
       pass(.deadline)
     }
   }
@@ -210,7 +210,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   /// - Parameter isVehicleInUse: whether another process has their vehicle.
   /// - Throws: exit code `configuration` if a route or recording cannot be read, `unavailable` if it does not exist;
   ///   then nothing has changed.
-  private func sources(
+  private func makeSources(
     of settings: Settings, isVehicleInUse: Bool = false
   ) throws(DaemonError) -> [Daemon.Source] {
     try lines?.make(settings.sources, daemon.plan(settings.sources, isVehicleInUse: isVehicleInUse)) ?? []
@@ -270,15 +270,15 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   private func prepare(_ file: SettingsFile) throws(DaemonError) -> SettingsOutcome {
     let settings = file.settings
     var configuration = try Daemon.Configuration(file)
-    configuration.kept = loader.keptParts
+    configuration.keptParts = loader.keptParts
     let confirmation = loader.confirmation
-    configuration.confirmation = confirmation.limit
+    configuration.confirmationLimit = confirmation.limit
     if let warning = confirmation.warning { configuration.warnings.append(warning) }
     // For settings that are not used, neither the vehicle's lock nor a line may be taken from the settings in force.
     if daemon.rejection(of: configuration) != nil { return .valid(configuration) }
     let clients = try HTTPClients(settings, loop: loop, meters: performer.meters)
     let lock = vehicleLock.attempt(settings)
-    let sources = try sources(of: settings, isVehicleInUse: lock.holder != nil)
+    let sources = try makeSources(of: settings, isVehicleInUse: lock.holder != nil)
     prepared = Prepared(
       settings: settings, configuration: configuration, clients: clients, lock: lock, sources: sources)
     return .valid(configuration, lockedBy: lock.holder)
@@ -305,7 +305,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
   /// Begins a run with the first settings.
   private func begin(_ settings: Settings) {
     write(.started(vehicle: settings.vehicle.vehicleID, version: Release.version))
-    if let report = LocationDaemon.crashOfPreviousRun() { write(.crashed(report)) }
+    if let report = LocationDaemon.takeCrashReport() { write(.crashed(report)) }
     if loop.now.wall < Release.buildDate { write(.clockUnset) }
     // The clocks are compared before each input, so any input makes the daemon detect the suspend or the step.
     let trouble = monitor.watch(

@@ -11,15 +11,15 @@ struct MetricsFile {
   ///
   /// - Returns: a new error and its remedy; nil if it succeeded, or failed with the same error as last time.
   mutating func write(_ text: String, to path: String) -> String? {
-    var new: String?
+    var newError: String?
     do throws(Errno) {
       try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644, isDurable: false)
     } catch {
-      new =
+      newError =
         "metrics.textfile: \(path) cannot be written (\(error)); the service may only write to its own directory, as with "
         + "textfile = \"fleet_locationd.prom\""
     }
-    defer { lastError = new }
-    return new == lastError ? nil : new
+    defer { lastError = newError }
+    return newError == lastError ? nil : newError
   }
 }

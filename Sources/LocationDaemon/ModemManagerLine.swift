@@ -7,7 +7,7 @@ package import FixSources
 package final class ModemManagerLine: SourceLine {
   /// Maximum wait for ModemManager to authorize switching the receiver off: polkit needs this process to exist until
   /// then. After that, ModemManager completes it alone.
-  private static let releaseLimit = Duration.seconds(1)
+  private static let releaseTimeout = Duration.seconds(1)
 
   private let loop: EventLoop
   private let bus: String
@@ -29,7 +29,7 @@ package final class ModemManagerLine: SourceLine {
     case .modem(.locate(let path)): client?.locate(path)
     case .end(let request):
       if case .enable(let path, let sources)? = request {
-        client?.enableAndWait(sources, of: path, timeLimit: ModemManagerLine.releaseLimit)
+        client?.enableAndWait(sources, of: path, timeLimit: ModemManagerLine.releaseTimeout)
       }
       close()
     case .close: close()

@@ -27,7 +27,7 @@ package final class NMEANetworkLine: SourceLine {
   private var listener: StreamListener?
   /// The connected senders, by ID.
   private var senders: [Int: StreamSocket] = [:]
-  private var datagrams: DatagramSocket?
+  private var datagramSocket: DatagramSocket?
   /// SO_RCVLOWAT of the connections: the number of unread bytes at which they become readable.
   private var lowWaterMark = 1
 
@@ -38,7 +38,7 @@ package final class NMEANetworkLine: SourceLine {
   }
 
   /// The port on which the socket listens; nil while it does not listen.
-  package var port: Int? { listener?.port ?? datagrams?.port }
+  package var port: Int? { listener?.port ?? datagramSocket?.port }
 
   package func perform(_ operation: LineOperation) {
     switch operation {
@@ -48,11 +48,11 @@ package final class NMEANetworkLine: SourceLine {
     case .awaitBytes(let count):
       lowWaterMark = count
       for sender in senders.values { sender.setLowWaterMark(count) }
-    case .pause: datagrams?.pause()
-    case .watch: datagrams?.watch()
+    case .pause: datagramSocket?.pause()
+    case .watch: datagramSocket?.watch()
     case .read:
       for sender in senders.values { sender.readNow() }
-      datagrams?.readNow()
+      datagramSocket?.readNow()
       handlers.pass(.drained)
     case .setBaud, .send, .modem: break
     }
@@ -69,7 +69,7 @@ package final class NMEANetworkLine: SourceLine {
           accept(connection)
         }
       case .datagrams(let host, let port, let group):
-        datagrams = try DatagramSocket(
+        datagramSocket = try DatagramSocket(
           loop: loop, host: host, port: port, group: group,
           onDatagram: { [handlers] bytes, sender, port in handlers.receive(bytes, .datagram(sender, port: port)) },
           onEnd: { [weak self] error in
@@ -86,7 +86,7 @@ package final class NMEANetworkLine: SourceLine {
   private func accept(_ connection: consuming StreamListener.Connection) {
     guard let admission = handlers.admit(connection.address) else { return }
     let id = admission.id
-    if let replaced = admission.replaced { senders.removeValue(forKey: replaced)?.close() }
+    if let replacedID = admission.replacedID { senders.removeValue(forKey: replacedID)?.close() }
     do {
       senders[id] = try StreamSocket(
         loop: loop, connection: connection, onBytes: { [handlers] in handlers.receive($0, .connection(id)) },
@@ -102,7 +102,7 @@ package final class NMEANetworkLine: SourceLine {
 
   private func rejoin() {
     do {
-      try datagrams?.rejoin()
+      try datagramSocket?.rejoin()
     } catch {
       close()
       handlers.pass(.ended(error.message))
@@ -115,8 +115,8 @@ package final class NMEANetworkLine: SourceLine {
     listener = nil
     for sender in senders.values { sender.close() }
     senders = [:]
-    datagrams?.close()
-    datagrams = nil
+    datagramSocket?.close()
+    datagramSocket = nil
   }
 }
 

@@ -45,7 +45,7 @@ nonisolated struct PauseFile {
       try file.store(record?.text)
       return nil
     } catch {
-      if record?.offline != nil {
+      if record?.offlineVehicle != nil {
         return "The pause is in force, and a restart sends OFFLINE once more: \(path) cannot be written: \(error)"
       }
       return record == nil

@@ -10,7 +10,7 @@ package enum SecretWarnings {
   package static func warnings(_ token: Settings.Token) -> [String] {
     token.headers.compactMap { header in
       let (secret, source): (Secret?, String)
-      switch header.value {
+      switch header.valueSource {
       case .plain: return nil
       case .credential(let name): (secret, source) = (try? Credentials().credential(named: name), "credential \(name)")
       case .file(let path): (secret, source) = (try? Credentials().secret(inFile: path), path)

@@ -28,7 +28,7 @@ package struct SettingsLoader {
   }
 
   /// The path of the main settings file, if it does not exist; otherwise nil.
-  var missingFile: String? { FileAccess.refusal(path, F_OK)?.code == ENOENT ? path : nil }
+  var missingFile: String? { FileAccess.error(path, F_OK)?.code == ENOENT ? path : nil }
 
   /// Reads the settings, and the credentials that they name.
   ///

@@ -18,7 +18,7 @@ package struct SettingsValidation: Sendable {
   /// Reads the settings, and the credentials and routes that they name.
   ///
   /// - Parameter isService: whether this process runs as the service. Otherwise credentials are not checked, and a file
-  ///   that this user may not read is not a mistake of the settings (exit code `denied`).
+  ///   that this user may not read is not a mistake of the settings (exit code `permissionDenied`).
   package init(of path: String, isService: Bool, environment: ConfigurationEnvironment = .system) {
     do throws(DaemonError) {
       let file = try SettingsLoader(path: path, environment: environment).load()
@@ -27,7 +27,7 @@ package struct SettingsValidation: Sendable {
         try SourceLines.check(source, key: SourceLines.key(index, of: sources.count))
       }
       if isService, case .command(let command) = file.settings.agent.tokenProvider,
-        let program = command.arguments.first, let refusal = FileAccess.refusal(program, X_OK)
+        let program = command.arguments.first, let refusal = FileAccess.error(program, X_OK)
       {
         throw DaemonError(
           ExitCode.configuration,
@@ -45,7 +45,7 @@ package struct SettingsValidation: Sendable {
       errors =
         "the credential was not checked, because only the service gets it: sudo fleet-locationctl doctor does; \(error.message)\n"
     } catch let error where !isService && error.isPermissionDenied && UserAccount.current.id != 0 {
-      exitCode = ExitCode.denied
+      exitCode = ExitCode.permissionDenied
       output = ""
       errors = "\(error.message); or run this as root\n"
     } catch {

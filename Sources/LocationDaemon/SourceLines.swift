@@ -28,8 +28,8 @@ final class SourceLines {
   /// - Throws: exit code `configuration` if a route or recording cannot be read, `unavailable` if it does not exist;
   ///   then nothing has changed. Receivers are not opened yet.
   func make(_ sources: [Settings.Source], _ plan: [Daemon.PlannedSource]) throws(DaemonError) -> [Daemon.Source] {
-    var made: [(id: Int, line: any SourceLine)] = []
-    var list: [Daemon.Source] = []
+    var newLines: [(id: Int, line: any SourceLine)] = []
+    var daemonSources: [Daemon.Source] = []
     for (index, (source, planned)) in zip(sources, plan).enumerated() {
       var session: (any SourceSession)?
       if planned.isNew {
@@ -37,12 +37,12 @@ final class SourceLines {
         let (description, line) = try make(source, key: key, id: planned.id)
         session = description.session(
           silenceTimeout: source.silenceTimeout, seed: UInt64.random(in: .min ... .max))
-        if let line { made.append((planned.id, line)) }
+        if let line { newLines.append((planned.id, line)) }
       }
-      list.append(Daemon.Source(source, source.configured(id: planned.id), session: session))
+      daemonSources.append(Daemon.Source(source, source.configured(id: planned.id), session: session))
     }
-    lines += made
-    return list
+    lines += newLines
+    return daemonSources
   }
 
   func perform(_ operation: LineOperation, of id: Int) {
@@ -118,9 +118,9 @@ final class SourceLines {
 
 extension Settings.Source {
   fileprivate func configured(id: Int) -> SourceSelector.ConfiguredSource {
-    var waits = false
-    if case .replay(let replay) = kind { waits = replay.pace == 0 }
+    var waitsAfterFix = false
+    if case .replay(let replay) = kind { waitsAfterFix = replay.pace == 0 }
     return SourceSelector.ConfiguredSource(
-      id: id, label: kind.name, silenceTimeout: silenceTimeout, waits: waits, pace: kind.pace)
+      id: id, label: kind.name, silenceTimeout: silenceTimeout, waitsAfterFix: waitsAfterFix, pace: kind.pace)
   }
 }

@@ -12,7 +12,7 @@ final class StorePerformer {
   private var lastFile: (directory: String, identity: FileIdentity)?
 
   /// Bytes on disk; nil without a file.
-  var bytes: Int64? { store?.size }
+  var size: Int64? { store?.size }
 
   /// - Returns: nil for an operation without an outcome.
   func perform(_ operation: StoreAgent.Operation) -> StoreAgent.Outcome? {
@@ -20,9 +20,9 @@ final class StorePerformer {
       switch operation {
       case .open(let directory, let maxSize):
         let (opened, setAside) = try BacklogStore.open(directory: directory, maxSize: maxSize)
-        let isAnother = isAnother(opened, in: directory)
+        let isAnotherFile = isAnotherFile(opened, in: directory)
         use(opened, in: directory)
-        return isAnother && setAside == nil ? .openedAnother : .opened(setAside)
+        return isAnotherFile && setAside == nil ? .openedAnother : .opened(setAside)
       case .replace(let directory, let maxSize, let why):
         store = nil
         let (opened, setAside) = try BacklogStore.replace(directory: directory, maxSize: maxSize, why: why)
@@ -36,7 +36,7 @@ final class StorePerformer {
       case .read(let vehicle):
         let content = try opened.content(of: vehicle)
         return .read(
-          content.records, damaged: content.damaged, orphaned: content.orphaned, excess: content.excess)
+          content.records, damaged: content.damaged, orphaned: content.orphanedCount, excess: content.excessCount)
       case .forgetOthers(let vehicle, let time):
         try opened.forgetOthers(sparing: vehicle, before: time)
         return .forgotten
@@ -56,7 +56,7 @@ final class StorePerformer {
   }
 
   /// Whether the file is new, or differs from the last one in this directory.
-  private func isAnother(_ opened: BacklogStore, in directory: String) -> Bool {
+  private func isAnotherFile(_ opened: BacklogStore, in directory: String) -> Bool {
     guard let lastFile, lastFile.directory == directory else { return false }
     return opened.isNew || !opened.identity.isSameFile(as: lastFile.identity)
   }

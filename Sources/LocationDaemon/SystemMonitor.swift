@@ -9,7 +9,7 @@ import SystemCalls
 /// The daemon also works without it: it then notices such changes at the next attempt or fix.
 final class SystemMonitor {
   private let loop: EventLoop
-  private var network: NetworkWatch?
+  private var networkWatch: NetworkWatch?
   private var clockWatch: ClockWatch?
 
   init(loop: EventLoop) {
@@ -23,7 +23,7 @@ final class SystemMonitor {
   func watch(onNetwork: @escaping (NetworkState) -> Void, onClockChange: @escaping () -> Void) -> String? {
     clockWatch = try? ClockWatch(loop: loop) { onClockChange() }
     do {
-      network = try NetworkWatch(loop: loop) { onNetwork($0) }
+      networkWatch = try NetworkWatch(loop: loop) { onNetwork($0) }
       return nil
     } catch {
       return error.message
@@ -31,5 +31,5 @@ final class SystemMonitor {
   }
 
   /// The last reported state of the network; nil if the network is not monitored.
-  var networkState: NetworkState? { network?.state }
+  var networkState: NetworkState? { networkWatch?.state }
 }

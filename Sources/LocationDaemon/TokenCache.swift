@@ -38,7 +38,7 @@ struct TokenCache {
 extension StoredToken.Key {
   /// The key under which a token of these settings is cached in this boot; nil if it is not cached.
   init?(_ context: AuthorizationContext?, _ provider: TokenProvider, directory: String? = RuntimeDirectory.path) {
-    guard directory != nil, let boot = StoredToken.Key.currentBoot,
+    guard directory != nil, let boot = StoredToken.Key.currentBootID,
       let subject = StoredToken.subject(of: context, from: provider),
       let digest = Digest.hexadecimal(of: subject)
     else { return nil }
@@ -47,7 +47,7 @@ extension StoredToken.Key {
 
   /// The kernel's boot ID, as 32 hexadecimal digits. The unit hides the kernel's file from the service
   /// (ProcSubset=pid), and passes the ID in the environment instead.
-  static var currentBoot: String? {
+  static var currentBootID: String? {
     let passed = Environment.value(of: "FLEET_BOOT_ID")
     return (identifier(in: firstBytes(of: "/proc/sys/kernel/random/boot_id")) ?? passed.flatMap { identifier(in: $0) })
   }

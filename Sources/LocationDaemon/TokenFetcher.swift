@@ -13,7 +13,7 @@ final class TokenFetcher {
   private let loop: EventLoop
   private let exchanges: ExchangeTable
   private var programs: [UInt64: HelperProgram] = [:]
-  private var reads: Set<UInt64> = []
+  private var pendingReads: Set<UInt64> = []
   private var watched: (path: String, watch: PathWatch)?
   /// The files that contain the secrets of headers, by the name of the header.
   private var secretFiles: [String: String] = [:]
@@ -30,8 +30,8 @@ final class TokenFetcher {
   func start(_ id: UInt64, _ request: TokenRequest, completion: @escaping (TokenOutcome) -> Void) {
     switch request {
     case .http(let request):
-      exchanges.start(id, refreshed(request)) { [weak exchanges] in
-        exchanges?.ended(id)
+      exchanges.start(id, withCurrentSecrets(request)) { [weak exchanges] in
+        exchanges?.requestEnded(id)
         completion(.http($0))
       }
     case .command(let invocation):
@@ -43,9 +43,9 @@ final class TokenFetcher {
         completion(.command(TokenCommand.Outcome(result, showing: invocation.environment.map(\.value))))
       }
     case .file(let path):
-      reads.insert(id)
+      pendingReads.insert(id)
       loop.defer { [weak self] in
-        guard let self, reads.remove(id) != nil else { return }
+        guard let self, pendingReads.remove(id) != nil else { return }
         completion(.file(TokenFile.Outcome(reading: path, at: loop.now.wall)))
       }
     }
@@ -56,12 +56,14 @@ final class TokenFetcher {
     secretFiles = [:]
     guard case .http(let endpoint) = provider else { return }
     secretOrigin = TokenFetcher.origin(of: endpoint.urlTemplate)
-    for case (let name, .file(let path)) in settings.headers.map({ ($0.name, $0.value) }) { secretFiles[name] = path }
+    for case (let name, .file(let path)) in settings.headers.map({ ($0.name, $0.valueSource) }) {
+      secretFiles[name] = path
+    }
   }
 
   /// The request with the current contents of the secret files, because secrets are rotated. A secret that cannot be
   /// read is left unchanged.
-  private func refreshed(_ request: HTTPRequest) -> HTTPRequest {
+  private func withCurrentSecrets(_ request: HTTPRequest) -> HTTPRequest {
     // A request from before a reload may go to another provider.
     guard TokenFetcher.origin(of: request.url) == secretOrigin else { return request }
     var request = request
@@ -82,7 +84,7 @@ final class TokenFetcher {
   func cancel(_ id: UInt64) {
     exchanges.cancel(id)
     programs.removeValue(forKey: id)?.cancel()
-    reads.remove(id)
+    pendingReads.remove(id)
   }
 
   /// Ends every running program, so that none outlives the daemon.

@@ -39,13 +39,13 @@ struct TrafficFile {
   /// - Returns: a new error; nil if it succeeded, or failed with the same error as last time.
   mutating func store(_ text: String) -> String? {
     guard let path else { return nil }
-    var new: String?
+    var newError: String?
     do throws(Errno) {
       try AtomicFile.write(Array(text.utf8), to: path, mode: 0o600, isDurable: true)
     } catch {
-      new = "the traffic counts will not survive a restart: \(path) cannot be written: \(error)"
+      newError = "the traffic counts will not survive a restart: \(path) cannot be written: \(error)"
     }
-    defer { lastError = new }
-    return new == lastError ? nil : new
+    defer { lastError = newError }
+    return newError == lastError ? nil : newError
   }
 }

@@ -15,7 +15,7 @@ nonisolated final class VehicleLock {
   /// Made by the package's tmpfiles.d, and shared by all units.
   static let defaultDirectory = "/run/fleet-locationd.vehicles"
   /// The environment variable with the directory, which the units set.
-  static let variable = "FLEET_VEHICLE_LOCKS"
+  static let directoryVariable = "FLEET_VEHICLE_LOCKS"
 
   /// The result of an attempt. It replaces the current lock when `use` is called.
   struct Attempt {
@@ -29,14 +29,14 @@ nonisolated final class VehicleLock {
 
   private let directory: String
   /// Whether a missing directory is a problem to report: a process that no unit has started may run anywhere.
-  private let isExpected: Bool
+  private let isDirectoryExpected: Bool
   private var current: (key: String, lock: FileLock)?
-  private var reported: String?
+  private var reportedProblem: String?
 
   /// - Parameter directory: nil for the directory of the package, if it exists.
-  init(directory: String? = Environment.value(of: VehicleLock.variable)) {
+  init(directory: String? = Environment.value(of: VehicleLock.directoryVariable)) {
     self.directory = directory ?? VehicleLock.defaultDirectory
-    isExpected = directory != nil
+    isDirectoryExpected = directory != nil
   }
 
   /// Tries to lock the vehicle of these settings, which is identified by endpoint, service, provider and vehicle ID.
@@ -54,8 +54,9 @@ nonisolated final class VehicleLock {
     } catch {
       switch error.code {
       case EWOULDBLOCK:
-        return Attempt(holder: VehicleHolder(unit: FileLock.remark(in: path), process: FileLock.holder(path)), key: key)
-      case ENOENT where !isExpected, EROFS where !isExpected: return Attempt()
+        return Attempt(
+          holder: VehicleHolder(unit: FileLock.remark(in: path), processID: FileLock.holder(path)), key: key)
+      case ENOENT where !isDirectoryExpected, EROFS where !isDirectoryExpected: return Attempt()
       default: return failed("\(error)")
       }
     }
@@ -66,8 +67,8 @@ nonisolated final class VehicleLock {
   /// - Returns: why the vehicle cannot be locked, unless that was reported before.
   func use(_ attempt: Attempt) -> String? {
     current = attempt.key.flatMap { key in attempt.lock.map { (key, $0) } }
-    defer { reported = attempt.problem }
-    return attempt.problem == reported ? nil : attempt.problem
+    defer { reportedProblem = attempt.problem }
+    return attempt.problem == reportedProblem ? nil : attempt.problem
   }
 
   /// The owner of the directory; nil if its mode gives access to users other than the owner.
@@ -79,6 +80,6 @@ nonisolated final class VehicleLock {
   private func failed(_ why: String) -> Attempt {
     Attempt(
       problem: "\(directory): \(why), so another daemon on this machine with the same vehicle would not be noticed"
-        + (isExpected ? "; systemd-tmpfiles --create makes the directory, then restart the service" : ""))
+        + (isDirectoryExpected ? "; systemd-tmpfiles --create makes the directory, then restart the service" : ""))
   }
 }

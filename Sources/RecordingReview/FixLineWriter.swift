@@ -11,19 +11,19 @@ import Timekeeping
 package struct FixLineWriter {
   /// The lines written so far, in UTF-8, each with its line end. Consume them with `removeAll(keepingCapacity:)`.
   package var bytes: [UInt8] = []
-  private let end: [UInt8]
+  private let lineEnd: [UInt8]
 
   /// - Parameter source: the kind of source, as in the settings: `serial`, `gpsd`, `simulated`, `replay`. Only
   ///   lower-case ASCII letters are written.
   package init(source: String) {
     let word = source.utf8.filter { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
-    end = Array(",\"source\":\"".utf8) + word + Array("\"}\n".utf8)
+    lineEnd = Array(",\"source\":\"".utf8) + word + Array("\"}\n".utf8)
   }
 
   /// Adds a line.
   package mutating func append(_ fix: Fix) {
     members(of: fix)
-    bytes.append(contentsOf: end)
+    bytes.append(contentsOf: lineEnd)
   }
 
   /// Adds a line with the filter's result. It always has a `time`.
@@ -35,7 +35,7 @@ package struct FixLineWriter {
     text(",\"verdict\":\"")
     text(reviewed.verdict)
     bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: end)
+    bytes.append(contentsOf: lineEnd)
   }
 
   private mutating func members(of fix: Fix) {

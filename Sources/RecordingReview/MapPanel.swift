@@ -8,7 +8,7 @@ struct MapPanel {
   static let trackColor = "#9db4cf"
   static let acceptedColor = "#1d4ed8"
   /// A longer time between two accepted fixes is drawn as a gap.
-  static let maximumStep = Duration.seconds(10)
+  static let gapThreshold = Duration.seconds(10)
   /// Metres. A rejected fix further away from the accepted ones does not affect the scale.
   private static let maximumDistance = 2000.0
   /// Minimum extent of a map, in metres.
@@ -62,11 +62,11 @@ struct MapPanel {
       guard let reason = fixes[index].rejection else { continue }
       let place = project(fixes[index])
       if place.isOutside {
-        picture.edge(x: place.point.0, y: place.point.1, color: reason.color, note: note(fixes[index]))
+        picture.cross(x: place.point.0, y: place.point.1, color: reason.color, tooltip: tooltip(fixes[index]))
       } else {
         picture.circle(
           x: place.point.0, y: place.point.1, radius: isDetailed ? 4.5 : 3.5, color: reason.color,
-          note: note(fixes[index]))
+          tooltip: tooltip(fixes[index]))
       }
     }
     if isDetailed { drawTimes(into: &picture) }
@@ -92,16 +92,16 @@ struct MapPanel {
 
   private func drawTrack(into picture: inout SVGPicture) {
     var stretch: [(Double, Double)] = []
-    var before: RecordingReview.ReviewedFix?
+    var previous: RecordingReview.ReviewedFix?
     for fix in fixes[range] where fix.isAccepted {
       let point = project(fix).point
-      if let before, fix.time - before.time > MapPanel.maximumStep {
+      if let previous, fix.time - previous.time > MapPanel.gapThreshold {
         picture.line(stretch, color: MapPanel.trackColor, width: 2)
-        picture.line([project(before).point, point], color: MapPanel.trackColor, width: 1.5, isDashed: true)
+        picture.line([project(previous).point, point], color: MapPanel.trackColor, width: 1.5, isDashed: true)
         stretch = []
       }
       stretch.append(point)
-      before = fix
+      previous = fix
     }
     picture.line(stretch, color: MapPanel.trackColor, width: 2)
   }
@@ -153,7 +153,7 @@ struct MapPanel {
     return (clamped, clamped != (x, y))
   }
 
-  private func note(_ fix: RecordingReview.ReviewedFix) -> String {
+  private func tooltip(_ fix: RecordingReview.ReviewedFix) -> String {
     "\(fix.time.toTheSecond) \(fix.verdict)\(fix.rejection.map { ": \($0.sentence.text)" } ?? "")"
   }
 }

@@ -3,21 +3,21 @@ package import Positioning
 package import Timekeeping
 
 extension RecordingReview {
-  /// A series of rejected fixes with gaps shorter than `grouping`.
+  /// A series of rejected fixes with gaps shorter than `episodeGap`.
   package struct Episode: Equatable, Sendable {
     /// Indices of `fixes`, from the first rejected one to the last.
     package var range: ClosedRange<Int>
     /// From the first rejected fix to the next accepted one, or to the end of the recording.
     package var duration: Duration
     /// Counts by reason, most frequent first.
-    package var reasons: [Count]
+    package var reasons: [ReasonCount]
     /// The maximum distance in metres of a rejected fix from the line between the accepted ones around it; nil if there
     /// is none before or after.
     package var deviation: Double?
   }
 
   /// The number of fixes rejected for a reason.
-  package struct Count: Equatable, Sendable {
+  package struct ReasonCount: Equatable, Sendable {
     /// Why they were rejected.
     package var reason: FixRejection
     /// One or more.
@@ -33,13 +33,13 @@ extension RecordingReview {
   }
 
   /// Rejected fixes with smaller gaps belong to one episode.
-  package static let grouping = Duration.seconds(10)
+  package static let episodeGap = Duration.seconds(10)
 
   /// The number of rejected fixes in the recording.
   package var rejectedCount: Int { fixes.count { !$0.isAccepted } }
 
   /// The reasons that occurred, most frequent first.
-  package var reasons: [Count] { RecordingReview.reasons(in: fixes[...]) }
+  package var reasons: [ReasonCount] { RecordingReview.reasons(in: fixes[...]) }
 
   /// The longest time between a rejected fix and the next accepted one, with the time of the first; nil if none was
   /// rejected.
@@ -60,18 +60,19 @@ extension RecordingReview {
 
   /// The episodes, longest first.
   package var episodes: [Episode] {
-    stretches(joining: RecordingReview.grouping).map { range in
+    stretches(joining: RecordingReview.episodeGap).map { range in
       Episode(
         range: range, duration: duration(of: range), reasons: RecordingReview.reasons(in: fixes[range]),
         deviation: deviation(of: range))
     }.sorted { ($1.duration, $0.range.lowerBound) < ($0.duration, $1.range.lowerBound) }
   }
 
-  private static func reasons(in fixes: ArraySlice<ReviewedFix>) -> [Count] {
+  private static func reasons(in fixes: ArraySlice<ReviewedFix>) -> [ReasonCount] {
     var numbers: [FixRejection: Int] = [:]
     for fix in fixes { if let rejection = fix.rejection { numbers[rejection, default: 0] += 1 } }
-    return FixRejection.allCases.compactMap { reason in numbers[reason].map { Count(reason: reason, number: $0) } }
-      .sorted { $0.number > $1.number }
+    return FixRejection.allCases.compactMap { reason in
+      numbers[reason].map { ReasonCount(reason: reason, number: $0) }
+    }.sorted { $0.number > $1.number }
   }
 
   /// Consecutive rejected fixes; series with smaller gaps than `pause` are joined.
@@ -94,22 +95,22 @@ extension RecordingReview {
     return max(fixes[end].time - fixes[stretch.lowerBound].time, .zero)
   }
 
-  private func fastest(_ isMeant: (ReviewedFix) -> Bool) -> ImpliedSpeed? {
+  private func fastest(_ isIncluded: (ReviewedFix) -> Bool) -> ImpliedSpeed? {
     var fastest: ImpliedSpeed?
-    var before: ReviewedFix?
+    var previous: ReviewedFix?
     for fix in fixes {
-      if let before, isMeant(fix), fix.time > before.time {
+      if let previous, isIncluded(fix), fix.time > previous.time {
         let speed =
-          before.fix.coordinate.distance(to: fix.fix.coordinate) / (fix.time - before.time).inSeconds
+          previous.fix.coordinate.distance(to: fix.fix.coordinate) / (fix.time - previous.time).inSeconds
         if speed > fastest?.speed ?? -1 { fastest = ImpliedSpeed(speed: speed, time: fix.time) }
       }
-      if fix.isAccepted { before = fix }
+      if fix.isAccepted { previous = fix }
     }
     return fastest
   }
 
   private func deviation(of range: ClosedRange<Int>) -> Double? {
-    guard var before = fixes[..<range.lowerBound].last(where: \.isAccepted) else { return nil }
+    guard var previous = fixes[..<range.lowerBound].last(where: \.isAccepted) else { return nil }
     var deviation: Double?
     var pending: [ReviewedFix] = []
     for index in range.lowerBound..<fixes.count {
@@ -118,15 +119,15 @@ extension RecordingReview {
         pending.append(fix)
         continue
       }
-      let whole = (fix.time - before.time).inSeconds
+      let interval = (fix.time - previous.time).inSeconds
       for rejected in pending {
-        let fraction = whole > 0 ? (rejected.time - before.time).inSeconds / whole : 0
-        let expected = before.fix.coordinate.interpolated(to: fix.fix.coordinate, fraction: fraction)
+        let fraction = interval > 0 ? (rejected.time - previous.time).inSeconds / interval : 0
+        let expected = previous.fix.coordinate.interpolated(to: fix.fix.coordinate, fraction: fraction)
         deviation = max(deviation ?? 0, expected.distance(to: rejected.fix.coordinate))
       }
       guard index < range.upperBound else { break }
       pending = []
-      before = fix
+      previous = fix
     }
     return deviation
   }

@@ -5,7 +5,7 @@ import Timekeeping
 
 extension RecordingReview {
   /// The number of episodes in the summary.
-  package static let listedEpisodes = 10
+  package static let maximumListedEpisodes = 10
 
   /// The summary as text: counts, the longest rejected stretch, implied speeds and the episodes. It contains times and
   /// distances, but no positions.
@@ -34,7 +34,7 @@ extension RecordingReview {
 
   private func list(_ episodes: [Episode]) -> [String] {
     guard !episodes.isEmpty else { return [] }
-    let listed = episodes.prefix(RecordingReview.listedEpisodes)
+    let listed = episodes.prefix(RecordingReview.maximumListedEpisodes)
     let others = episodes.count - listed.count
     let title =
       others > 0 ? "Where fixes were rejected, the longest of \(episodes.count):" : "Where fixes were rejected:"

@@ -49,9 +49,9 @@ package struct ReviewMap: Sendable {
       let left = ReviewMap.margin + Double(index % 3) * pitch
       let top = detailsTop + Double(index / 3) * (ReviewMap.detailHeight + 44)
       picture.badge(index + 1, x: left + 10, y: top - 16)
-      picture.text(heading(of: episode), x: left + 26, y: top - 11, size: 13)
+      picture.text(caption(of: episode), x: left + 26, y: top - 11, size: 13)
       MapPanel(
-        review.fixes, in: surroundings(of: episode.range), left: left, top: top, width: pitch - ReviewMap.margin,
+        review.fixes, in: rangeWithContext(of: episode.range), left: left, top: top, width: pitch - ReviewMap.margin,
         height: ReviewMap.detailHeight
       ).draw(into: &picture, isDetailed: true)
     }
@@ -65,7 +65,7 @@ package struct ReviewMap: Sendable {
       + "\(review.rejectedCount) rejected"
   }
 
-  private func heading(of episode: RecordingReview.Episode) -> String {
+  private func caption(of episode: RecordingReview.Episode) -> String {
     let start = review.fixes[episode.range.lowerBound].time.timeOfDay
     let reasons = episode.reasons.prefix(2).map { "\($0.number) \($0.reason.rawValue)" }.joined(separator: ", ")
     return "\(start), \(episode.duration.text): \(reasons)\(episode.reasons.count > 2 ? ", …" : "")"
@@ -92,9 +92,9 @@ package struct ReviewMap: Sendable {
     }
     row(
       { $0.line([(left, y), (left + 20, y)], color: MapPanel.trackColor, width: 1.5, isDashed: true) },
-      "more than \(MapPanel.maximumStep.text) between two", "")
+      "more than \(MapPanel.gapThreshold.text) between two", "")
     row(
-      { $0.edge(x: left + 10, y: y, color: "#555555") }, "further out than the picture", "")
+      { $0.cross(x: left + 10, y: y, color: "#555555") }, "further out than the picture", "")
     if !review.reasons.isEmpty {
       y += 8
       for line in ["Numbers: where fixes were rejected, drawn", "closer below, with a thin line from fix to fix."] {
@@ -105,7 +105,7 @@ package struct ReviewMap: Sendable {
   }
 
   /// The fixes of the episode and those shortly before and after it.
-  private func surroundings(of range: ClosedRange<Int>) -> Range<Int> {
+  private func rangeWithContext(of range: ClosedRange<Int>) -> Range<Int> {
     let fixes = review.fixes
     var (first, last) = (range.lowerBound, range.upperBound)
     while first > 0, fixes[range.lowerBound].time - fixes[first - 1].time <= ReviewMap.context { first -= 1 }

@@ -49,18 +49,18 @@ struct SVGPicture {
       + "stroke-linecap=\"round\"/>\n"
   }
 
-  /// - Parameter note: the tooltip.
-  mutating func circle(x: Double, y: Double, radius: Double, color: String, note: String = "") {
+  /// - Parameter tooltip: the text that a viewer shows at the pointer.
+  mutating func circle(x: Double, y: Double, radius: Double, color: String, tooltip: String = "") {
     body +=
       "<circle cx=\"\(SVGPicture.number(x))\" cy=\"\(SVGPicture.number(y))\" r=\"\(SVGPicture.number(radius))\" "
-      + "fill=\"\(color)\" stroke=\"#ffffff\" stroke-width=\"0.8\"" + SVGPicture.end("circle", note)
+      + "fill=\"\(color)\" stroke=\"#ffffff\" stroke-width=\"0.8\"" + SVGPicture.end("circle", tooltip)
   }
 
-  /// A marker at the edge for a point outside.
-  mutating func edge(x: Double, y: Double, color: String, note: String = "") {
+  /// A cross at the edge, for a point outside.
+  mutating func cross(x: Double, y: Double, color: String, tooltip: String = "") {
     body +=
       "<path d=\"M\(SVGPicture.pair((x - 5, y - 5)))l10 10m0 -10l-10 10\" fill=\"none\" stroke=\"\(color)\" "
-      + "stroke-width=\"2.5\"" + SVGPicture.end("path", note)
+      + "stroke-width=\"2.5\"" + SVGPicture.end("path", tooltip)
   }
 
   /// A number in a circle.
@@ -96,8 +96,8 @@ struct SVGPicture {
     return result
   }
 
-  private static func end(_ element: String, _ note: String) -> String {
-    note.isEmpty ? "/>\n" : "><title>\(escaped(note))</title></\(element)>\n"
+  private static func end(_ element: String, _ tooltip: String) -> String {
+    tooltip.isEmpty ? "/>\n" : "><title>\(escaped(tooltip))</title></\(element)>\n"
   }
 
   private static func pair(_ point: (Double, Double)) -> String { "\(number(point.0)),\(number(point.1))" }

@@ -5,8 +5,8 @@ import Release
 
 /// The parsed command line.
 struct EmulatorArguments {
-  var service = FleetService.Options()
-  var map = LiveMap.Options()
+  var serviceOptions = FleetService.Options()
+  var mapOptions = LiveMap.Options()
   /// Path of a GPX or GeoJSON file with the route to show.
   var routeFile: String?
   /// Path of the JSON key of a service account.
@@ -96,7 +96,7 @@ struct EmulatorArguments {
     } catch {
       throw .mistake("\(error.message); try --help")
     }
-    map.version = Release.version
+    mapOptions.version = Release.version
     for (name, value) in options.given { try apply(name, value) }
     if let operand = options.operands.first {
       throw .mistake("unexpected \"\(operand)\": only options are allowed; try --help")
@@ -106,7 +106,7 @@ struct EmulatorArguments {
     }
     if let tiles, let attribution {
       do throws(EmulatorError) {
-        map.tiles = try TileSource(url: tiles, attribution: attribution)
+        mapOptions.tiles = try TileSource(url: tiles, attribution: attribution)
       } catch {
         throw .mistake("--tiles \(error.message)")
       }
@@ -117,11 +117,11 @@ struct EmulatorArguments {
     switch name {
     case "port": port = UInt16(try EmulatorArguments.number(name, value, 0...65_535))
     case "address": address = value
-    case "provider": service.provider = value
-    case "any-interval": service.minimumInterval = 0
-    case "no-create": service.createsVehicles = false
-    case "token-lifetime": service.tokenLifetime = try EmulatorArguments.number(name, value, 1...86_400)
-    case "token-authorization": service.tokenAuthorization = value
+    case "provider": serviceOptions.provider = value
+    case "any-interval": serviceOptions.minimumInterval = 0
+    case "no-create": serviceOptions.createsVehicles = false
+    case "token-lifetime": serviceOptions.tokenLifetime = try EmulatorArguments.number(name, value, 1...86_400)
+    case "token-authorization": serviceOptions.tokenAuthorization = value
     case "clock-offset": clockOffset = try EmulatorArguments.number(name, value, -4_000_000_000...4_000_000_000) * 1000
     case "record": recordFile = value
     case "ready-file": readyFile = value
@@ -129,7 +129,7 @@ struct EmulatorArguments {
     case "attribution": attribution = value
     case "service-account": accountFile = value
     case "route": routeFile = value
-    case "page-rate": map.pageRate = Int(try EmulatorArguments.number(name, value, 10_000...100_000_000))
+    case "page-rate": mapOptions.pageRate = Int(try EmulatorArguments.number(name, value, 10_000...100_000_000))
     case "map-files": mapFolder = value
     case "leaflet": leafletFolder = value
     case "quiet": isQuiet = true

@@ -4,7 +4,7 @@ import FleetEngineEmulator
 
 /// The parsed command line of `token-server`.
 struct TokenServerArguments {
-  var service = TokenServer.Options()
+  var serverOptions = TokenServer.Options()
   var accountFile = ""
   var address = "127.0.0.1"
   var port: UInt16 = 0
@@ -61,7 +61,7 @@ struct TokenServerArguments {
     guard !accountFile.isEmpty else {
       throw .mistake("token-server needs --service-account FILE, the JSON key of a Google service account")
     }
-    guard !isPublic || service.authorization != nil else {
+    guard !isPublic || serverOptions.authorization != nil else {
       throw .mistake(
         "--allow-network needs --authorization: otherwise every machine that can connect to this one gets real tokens")
     }
@@ -72,15 +72,15 @@ struct TokenServerArguments {
     case "service-account": accountFile = value
     case "port": port = UInt16(try EmulatorArguments.number(name, value, 0...65_535))
     case "address": address = value
-    case "allow-network": (isPublic, service.isPublic) = (true, true)
-    case "vehicle-scope": service.vehicles = try TokenServerArguments.vehicles(value)
+    case "allow-network": (isPublic, serverOptions.isPublic) = (true, true)
+    case "vehicle-scope": serverOptions.vehicles = try TokenServerArguments.vehicles(value)
     case "authorization":
       guard !value.isEmpty else {
         throw .mistake("--authorization is empty: the value of the header is expected, as in \"Bearer …\"")
       }
-      service.authorization = value
-    case "token-lifetime": service.lifetime = try EmulatorArguments.number(name, value, 1...3600)
-    case "fleet-reader": service.issuesReaderTokens = true
+      serverOptions.authorization = value
+    case "token-lifetime": serverOptions.lifetime = try EmulatorArguments.number(name, value, 1...3600)
+    case "fleet-reader": serverOptions.issuesReaderTokens = true
     case "ready-file": readyFile = value
     case "quiet": isQuiet = true
     case "seconds": seconds = try EmulatorArguments.number(name, value, 1...86_400_000)

@@ -40,12 +40,12 @@ func serve(_ arguments: EmulatorArguments) throws(EmulatorError) -> Int32 {
       if !file.value.add(entry.text) { fail("cannot write to \(path); is the disk full?", status: 1) }
     }
   }
-  var map = arguments.map
-  if let file = arguments.routeFile { map.route = try route(file) }
+  var mapOptions = arguments.mapOptions
+  if let file = arguments.routeFile { mapOptions.route = try route(file) }
   let isQuiet = arguments.isQuiet
   let clock = { [offset = arguments.clockOffset] in SystemClock.now(offset: offset) }
   let emulator = Emulator(
-    arguments.service, map: LiveMap(options: map, files: arguments.pageFiles), key: try SigningKey(),
+    arguments.serviceOptions, map: LiveMap(options: mapOptions, files: arguments.pageFiles), key: try SigningKey(),
     account: try arguments.accountFile.map { (path) throws(EmulatorError) in try ServiceAccount(file: path) },
     log: { if !isQuiet { LineFile.standardOutput.add($0) } }, record: record)
   let service = emulator.service
@@ -60,9 +60,9 @@ func serve(_ arguments: EmulatorArguments) throws(EmulatorError) -> Int32 {
   if let path = arguments.readyFile { try LineFile(path: path, truncating: true).add(url) }
   server.run(until: stopSignals, or: arguments.seconds.map { clock().steady + $0 * 1000 })
   LineFile.standardOutput.add(
-    "accepted \(service.accepted) updates, refused \(service.refused), \(service.warnings) warnings, "
-      + "\(service.tokens) tokens issued")
-  guard service.accepted >= arguments.requiredUpdates else {
+    "accepted \(service.acceptedCount) updates, refused \(service.refusedCount), \(service.warningCount) warnings, "
+      + "\(service.issuedTokenCount) tokens issued")
+  guard service.acceptedCount >= arguments.requiredUpdates else {
     fail("\(arguments.requiredUpdates) accepted updates were required", status: 1)
   }
   return 0
@@ -74,7 +74,7 @@ func serveTokens(_ arguments: TokenServerArguments) throws(EmulatorError) -> Int
   let isQuiet = arguments.isQuiet
   let clock = { SystemClock.now(offset: 0) }
   let service = TokenServer(
-    account: account, options: arguments.service, log: { if !isQuiet { LineFile.standardOutput.add($0) } })
+    account: account, options: arguments.serverOptions, log: { if !isQuiet { LineFile.standardOutput.add($0) } })
   let server = try HTTPServer(
     address: arguments.address, port: arguments.port, isPublic: arguments.isPublic, clock: clock
   ) { request in
@@ -82,8 +82,9 @@ func serveTokens(_ arguments: TokenServerArguments) throws(EmulatorError) -> Int
   }
   let host = arguments.address.contains(":") ? "[\(arguments.address)]" : arguments.address
   let url = "http://\(host):\(server.port)"
-  let clients = arguments.service.authorization == nil ? "any client" : "any client with the Authorization header"
-  let vehicles = arguments.service.vehicles.isEmpty ? "any vehicle" : arguments.service.vehicles.joined(separator: ", ")
+  let clients = arguments.serverOptions.authorization == nil ? "any client" : "any client with the Authorization header"
+  let vehicleScope = arguments.serverOptions.vehicles
+  let vehicles = vehicleScope.isEmpty ? "any vehicle" : vehicleScope.joined(separator: ", ")
   warn(
     "WARNING: for tests only. \(url) issues REAL tokens, signed by \(account.email), to \(clients), for \(vehicles)"
       + (arguments.isPublic ? ", unencrypted over the network" : "")
@@ -91,7 +92,7 @@ func serveTokens(_ arguments: TokenServerArguments) throws(EmulatorError) -> Int
   LineFile.standardOutput.add("listening on \(url)")
   if let path = arguments.readyFile { try LineFile(path: path, truncating: true).add(url) }
   server.run(until: stopSignals, or: arguments.seconds.map { clock().steady + $0 * 1000 })
-  LineFile.standardOutput.add("\(service.tokens) tokens issued")
+  LineFile.standardOutput.add("\(service.issuedTokenCount) tokens issued")
   return 0
 }
 

@@ -42,7 +42,7 @@ struct StoredTokenTests {
       key: StoredTokenTests.key,
       at: .boot + .seconds(699))
     expectEqual(kept.token, token)
-    expect(kept.token.prefetch == token.prefetch)
+    expect(kept.token.prefetchWindow == token.prefetchWindow)
   }
 
   @Test("a cached token is discarded at its expiry, and not a second earlier")

@@ -62,7 +62,7 @@ struct TokenAgentProviderTests {
     let effects = agent.handle(.ended(id: second, answer(1)), at: AuthorizationFixture.moment(10))
     expectEqual(effects, [try .failed(#require(agent.lastFailure))])
     expectEqual(agent.lastFailure?.reason, .unchanged)
-    let retry = agent.earliest - AuthorizationFixture.moment(10).boot
+    let retry = agent.earliestFetch - AuthorizationFixture.moment(10).boot
     expect(retry >= .seconds(60) && retry <= .seconds(120))
     expectNil(fetch(&agent, at: 69))
     let later = 10 + retry.inSeconds + 0.01
@@ -120,7 +120,7 @@ struct TokenAgentProviderTests {
         .ended(id: id, .file(.text(Secret(#"{"tok"#), age: .zero))), at: AuthorizationFixture.moment(second))
       expectEqual(agent.lastFailure?.reason, .notJSON)
       // Without a change the file is read again within ten seconds.
-      expect(agent.earliest <= AuthorizationFixture.moment(second + 10).boot)
+      expect(agent.earliestFetch <= AuthorizationFixture.moment(second + 10).boot)
       guard case .fetch(let next, _)? = agent.handle(.fileChanged, at: AuthorizationFixture.moment(second + 2)).first
       else {
         Issue.record("not read at \(second)")

@@ -39,7 +39,7 @@ struct TokenAgentTests {
       Issue.record("no failure: \(effects)")
       return .zero
     }
-    return agent.earliest - AuthorizationFixture.moment(second).boot
+    return agent.earliestFetch - AuthorizationFixture.moment(second).boot
   }
 
   /// An agent that got its token at second 0.
@@ -105,7 +105,7 @@ struct TokenAgentTests {
   @Test("a token with a long lifetime is renewed between ten and five minutes before its expiry")
   func longLife() throws {
     let token = try #require(supplied(life: 36_000).token(at: .boot))
-    expect(token.prefetch == (.boot + .seconds(35_400), .boot + .seconds(35_700)))
+    expect(token.prefetchWindow == (.boot + .seconds(35_400), .boot + .seconds(35_700)))
   }
 
   @Test(
@@ -137,7 +137,7 @@ struct TokenAgentTests {
       let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(now)))
       _ = agent.handle(
         .ended(id: id, .http(.failure(TransportFailure(kind, "down")))), at: AuthorizationFixture.moment(now))
-      let wait = (agent.earliest - .boot).inSeconds - now
+      let wait = (agent.earliestFetch - .boot).inSeconds - now
       expect(wait >= 0.99 && wait <= max(10, now * 0.5 + 0.1))
       if now >= 300 { expect(wait >= late.lowerBound - 0.01 && wait <= late.upperBound + 0.01) }
       now = ((now + wait) * 1e3).rounded(.up) / 1e3 + 0.001
@@ -151,7 +151,7 @@ struct TokenAgentTests {
     for _ in 0..<50 {
       let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(now)))
       _ = agent.handle(.ended(id: id, down), at: AuthorizationFixture.moment(now))
-      let next = agent.earliest
+      let next = agent.earliestFetch
       let wait = (next - .boot).inSeconds - now
       expect(wait >= 0.99 && wait <= 120)
       expect(agent.handle(.needed, at: AuthorizationFixture.moment(now + wait - 0.5)).isEmpty)
@@ -203,14 +203,14 @@ struct TokenAgentTests {
   func networkUp() throws {
     var agent = agent(try AuthorizationFixture.context())
     for (second, isReset) in [(0.0, true), (10, false), (30, true)] {
-      if agent.earliest <= AuthorizationFixture.moment(second).boot {
+      if agent.earliestFetch <= AuthorizationFixture.moment(second).boot {
         let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
         let page = AuthorizationFixture.response("<html>")
         _ = agent.handle(.ended(id: id, .http(.response(page))), at: AuthorizationFixture.moment(second))
       }
-      let before = agent.earliest
+      let before = agent.earliestFetch
       _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(second))
-      let after = agent.earliest
+      let after = agent.earliestFetch
       if isReset { expect(after <= AuthorizationFixture.moment(second + 9).boot) } else { expectEqual(before, after) }
     }
   }
@@ -228,7 +228,7 @@ struct TokenAgentTests {
     expect(agent.handle(.rejected(first), at: AuthorizationFixture.moment(100)).isEmpty)
     expectEqual(agent.token(at: .boot + .seconds(100)), second)
     let effects = agent.handle(.rejected(second), at: AuthorizationFixture.moment(101))
-    let wait = agent.earliest - AuthorizationFixture.moment(101).boot
+    let wait = agent.earliestFetch - AuthorizationFixture.moment(101).boot
     expectEqual(effects, [.repeatedlyRejected(retry: wait), .discardStored])
     expect(wait >= .seconds(60) && wait <= .seconds(900))
     _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(110))
@@ -301,6 +301,6 @@ struct TokenAgentTests {
     var agent = agent(nil)
     let wait = try failFetch(&agent, .needed, at: 0)
     expectEqual(agent.lastFailure?.reason, .missingAuthorizationContext)
-    expectEqual(agent.earliest, .boot + wait)
+    expectEqual(agent.earliestFetch, .boot + wait)
   }
 }

@@ -188,7 +188,7 @@ struct TokenProviderMatrixTests {
     let outcome = TokenCommand.Outcome(
       ending, output: [UInt8](body(TokenProviderMatrixTests.token, "1").utf8),
       errors: [UInt8]("trying \(TokenProviderMatrixTests.token)\n\nNo route, says the helper\n".utf8))
-    expectEqual(outcome.remarks.map(\.description), ["trying e30.<redacted>", "No route, says the helper"])
+    expectEqual(outcome.errorLines.map(\.description), ["trying e30.<redacted>", "No route, says the helper"])
     let failure = AuthorizationFixture.failure {
       try read(.command, TokenProviderMatrixTests.forms[0], .command(outcome))
     }
@@ -200,9 +200,9 @@ struct TokenProviderMatrixTests {
   func remarks() {
     let outcome = TokenCommand.Outcome(
       .exited(0), errors: [UInt8]((0..<1000).map { "\($0) \(String(repeating: "a b", count: 200))\n" }.joined().utf8))
-    expectEqual(outcome.remarks.count, 10)
-    expect(outcome.remarks.allSatisfy { $0.description.unicodeScalars.count <= 201 })
-    expectEqual(TokenCommand.Outcome(.exited(0), errors: [0xFF, 0xFE, 10]).remarks.count, 1)
+    expectEqual(outcome.errorLines.count, 10)
+    expect(outcome.errorLines.allSatisfy { $0.description.unicodeScalars.count <= 201 })
+    expectEqual(TokenCommand.Outcome(.exited(0), errors: [0xFF, 0xFE, 10]).errorLines.count, 1)
   }
 
   @Test(

@@ -77,7 +77,7 @@ struct BacklogStoreTests {
     let error = #expect(throws: BacklogStoreError.self) {
       _ = try BacklogStore.open(directory: fixture.directory + "/a/b", maxSize: 1_000_000)
     }
-    expectEqual(error?.code, .denied)
+    expectEqual(error?.code, .permissionDenied)
     expectEqual(error?.message.contains("backlog.directory"), true)
     expectEqual(error?.message.contains("No such file or directory"), true)
   }
@@ -92,7 +92,7 @@ struct BacklogStoreTests {
       let error = #expect(throws: BacklogStoreError.self) {
         _ = try BacklogStore.open(directory: directory, maxSize: 1_000_000)
       }
-      expectEqual(error?.code, .denied)
+      expectEqual(error?.code, .permissionDenied)
     }
   }
 

@@ -171,9 +171,9 @@ struct DamagedFileTests {
     let all = try fixture.seconds(store)
     let content = try store.content(of: fixture.truck, limit: 100)
     expectEqual(content.records.map { $0.id.milliseconds / 1000 }, all.suffix(100))
-    expectEqual(content.excess, 800)
+    expectEqual(content.excessCount, 800)
     try expectEqual(fixture.seconds(store), all.suffix(100))
-    try expectEqual(store.content(of: fixture.truck, limit: 100).excess, 0)
+    try expectEqual(store.content(of: fixture.truck, limit: 100).excessCount, 0)
     try store.commit(try fixture.puts([2000]))
     try expectEqual(fixture.seconds(store), all.suffix(100) + [2000])
   }
@@ -197,8 +197,8 @@ struct DamagedFileTests {
     _ = try fixture.shell(
       "UPDATE positions SET vehicle = 7 WHERE time < 3000; UPDATE positions SET vehicle = 99 WHERE time = 5001")
     let store = try fixture.open()
-    try expectEqual(store.content(of: fixture.truck).orphaned, 4)
-    try expectEqual(store.content(of: fixture.truck).orphaned, 0)
+    try expectEqual(store.content(of: fixture.truck).orphanedCount, 4)
+    try expectEqual(store.content(of: fixture.truck).orphanedCount, 0)
     try expectEqual(fixture.seconds(store).count, 896)
   }
 
@@ -272,7 +272,7 @@ struct DamagedFileTests {
         for vehicle in [fixture.truck, fixture.other] {
           let content = try #require(try opened?.content(of: vehicle))
           expect(content.records.allSatisfy { $0.isPlausible })
-          count += content.records.count + content.damaged.count + content.orphaned
+          count += content.records.count + content.damaged.count + content.orphanedCount
         }
         try opened?.commit(try fixture.puts([100_000]))
       } catch let error as BacklogStoreError where error.isUnusable {

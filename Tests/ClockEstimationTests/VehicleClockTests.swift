@@ -66,7 +66,7 @@ struct VehicleClockTests {
     expectEqual(clock.review(at: moment(10)), VehicleClock.Review())
     expect(clock.isKnown(at: moment(10)))
     let limit = try #require(clock.liveLimit)
-    expect(!limit.isFleetEngine && limit.expiresAt == nil)
+    expect(!limit.isByFleetEngine && limit.expiresAt == nil)
     expect(limit.latest >= moment(10).wall)
   }
 
@@ -76,7 +76,7 @@ struct VehicleClockTests {
     _ = clock.review(at: moment(10))
     let latest = try #require(clock.assessment.latestTimestamp(at: moment(10).boot))
     expect(latest > moment(10).wall && latest < moment(15).wall)
-    expectEqual(clock.liveLimit?.isFleetEngine, true)
+    expectEqual(clock.liveLimit?.isByFleetEngine, true)
   }
 
   @Test("a limit for the timestamps of live positions that comes from an unconfirmed time expires with that time")
@@ -86,9 +86,9 @@ struct VehicleClockTests {
     _ = clock.review(at: moment(1, ahead: 3600))
     let end = try #require(clock.liveLimit?.expiresAt)
     expectEqual(end, .boot + .seconds(60))
-    expectEqual(clock.liveLimit?.isFleetEngine, true)
+    expectEqual(clock.liveLimit?.isByFleetEngine, true)
     _ = clock.review(at: moment(61, ahead: 3600))
-    expect(clock.liveLimit?.isFleetEngine == false && clock.liveLimit?.expiresAt == nil)
+    expect(clock.liveLimit?.isByFleetEngine == false && clock.liveLimit?.expiresAt == nil)
   }
 
   @Test("a wrong machine clock is reported once, and once more when it is correct again")

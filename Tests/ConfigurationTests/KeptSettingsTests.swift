@@ -290,7 +290,7 @@ struct KeptSettingsTests {
         return error.message
       }
     }
-    for problem: ConfigurationEnvironment.FileProblem in [.denied, .refused("Input/output error")] {
+    for problem: ConfigurationEnvironment.FileProblem in [.permissionDenied, .systemError("Input/output error")] {
       var machine = TestMachine().adding(Self.good, ["10.toml": "[log]\nlevel = \"info\"\n"])
       machine.problems["/etc/f/f.toml"] = problem
       expectEqual(outcome(machine), used)
@@ -308,7 +308,7 @@ struct KeptSettingsTests {
     ] {
       var machine = TestMachine().adding("", ["10.toml": text])
       expect(outcome(machine).hasPrefix("are not used"), "\(text)")
-      machine.problems["/etc/f/f.toml"] = .denied
+      machine.problems["/etc/f/f.toml"] = .permissionDenied
       expect(outcome(machine).hasPrefix("are not used"), "\(text)")
     }
     for problem: ConfigurationEnvironment.FileProblem in [.missing, .directory, .notRegular, .tooLarge] {

@@ -67,7 +67,7 @@ struct SettingRulesTests {
   func certificates() {
     var machine = machine
     machine.files["/etc/f/empty.pem"] = []
-    machine.problems["/etc/f/locked.pem"] = .refused("Permission denied")
+    machine.problems["/etc/f/locked.pem"] = .systemError("Permission denied")
     let messages = machine.messages(
       for: minimal(
         token: "url = \"https://t\"\nclient_certificate = \"empty.pem\"\nclient_key = \"locked.pem\"",
@@ -254,9 +254,9 @@ struct SettingRulesTests {
     expectEqual(
       settings.token.headers,
       [
-        .init(name: "Accept", value: .plain("application/json")),
-        .init(name: "Authorization", value: .credential("token-provider")),
-        .init(name: "X-Api-Key", value: .file("/etc/f/key")),
+        .init(name: "Accept", valueSource: .plain("application/json")),
+        .init(name: "Authorization", valueSource: .credential("token-provider")),
+        .init(name: "X-Api-Key", valueSource: .file("/etc/f/key")),
       ])
   }
 

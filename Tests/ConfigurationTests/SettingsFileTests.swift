@@ -60,9 +60,9 @@ struct SettingsFileTests {
 
   @Test("each key is declared once, and is in the reference")
   func keys() {
-    let paths = SettingSection.all.map { "\($0.section).\($0.name) \($0.selectorValue ?? "")" }
+    let paths = SettingSection.allSettings.map { "\($0.section).\($0.name) \($0.selectorValue ?? "")" }
     expectEqual(Set(paths).count, paths.count)
-    for key in SettingSection.all { expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
+    for key in SettingSection.allSettings { expect(SettingsReference.markdown().contains("| `\(key.name)`")) }
   }
 
   @Test("all mistakes are reported at once, in the order of the lines, with their positions")
@@ -138,7 +138,7 @@ struct SettingsFileTests {
       ])
     expectEqual(settings.vehicle.vehicleID, "second")
     expectEqual(settings.token.headers.map(\.name), ["Accept", "X-Box"])
-    expectEqual(settings.token.headers.map(\.value), [.plain("a"), .plain("3")])
+    expectEqual(settings.token.headers.map(\.valueSource), [.plain("a"), .plain("3")])
     expectEqual(settings.logLevel, .debug)
   }
 
@@ -218,26 +218,26 @@ struct SettingsFileTests {
     arguments: [
       (ConfigurationEnvironment.FileProblem.missing, "does not exist"), (.directory, "is a directory"),
       (.tooLarge, "is too large"), (.notRegular, "is not a regular file"),
-      (.denied, "cannot be read: Permission denied; the user of the service"),
-      (.refused("Input/output error"), "cannot be read: Input/output error; the user of the service"),
+      (.permissionDenied, "cannot be read: Permission denied; the user of the service"),
+      (.systemError("Input/output error"), "cannot be read: Input/output error; the user of the service"),
     ])
   func unreadable(_ problem: ConfigurationEnvironment.FileProblem, _ part: String) throws {
     var machine = machine
     machine.problems["/etc/f/f.toml"] = problem
     let error = try #require(throws: ConfigurationError.self) { try machine.load() }
     expectEqual(error.code, .unreadable)
-    expectEqual(error.isPermissionDenied, (problem == .denied))
+    expectEqual(error.isPermissionDenied, (problem == .permissionDenied))
     expect(error.message.hasPrefix("/etc/f/f.toml: \(part)"))
   }
 
   @Test("an unreadable directory is named in the message; directories inside it are not, as they may not exist")
   func closedDirectory() throws {
     var machine = machine.adding(minimal())
-    machine.problems["/etc/f/conf.d"] = .denied
+    machine.problems["/etc/f/conf.d"] = .permissionDenied
     let own = try #require(throws: ConfigurationError.self) { try machine.load() }
     expect(own.message.contains("/etc/f/conf.d: ") && own.message.contains("chmod 755 /etc/f/conf.d"))
-    machine.problems["/etc/f"] = .denied
-    machine.problems["/etc/f/f.toml.d"] = .denied
+    machine.problems["/etc/f"] = .permissionDenied
+    machine.problems["/etc/f/f.toml.d"] = .permissionDenied
     let closed = try #require(throws: ConfigurationError.self) { try machine.load() }
     expectEqual(closed.diagnostics.count, 1)
     expect(closed.message.hasPrefix("/etc/f: ") && closed.message.hasSuffix("chmod 755 /etc/f"), "\(closed.message)")

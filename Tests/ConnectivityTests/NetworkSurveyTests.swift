@@ -44,7 +44,7 @@ struct NetworkSurveyTests {
     expectEqual(fixture.requests, 3)
     let state = try #require(fixture.states.first)
     expect(state.isUsable)
-    expectEqual(state.names, ["wwan0"])
+    expectEqual(state.linkNames, ["wwan0"])
     expectEqual(state.addresses.count, 2)
     expectNil(fixture.survey.nextDeadline)
   }
@@ -68,8 +68,8 @@ struct NetworkSurveyTests {
     expectNil(fixture.survey.nextDeadline)
     fixture.handle(.received(try NetlinkRecording.addressGone.bytes()), after: .seconds(10))
     expectEqual(fixture.requests, 3)
-    expectEqual(fixture.survey.nextDeadline, fixture.now + NetworkSurvey.settling)
-    fixture.handle(.deadline, after: NetworkSurvey.settling)
+    expectEqual(fixture.survey.nextDeadline, fixture.now + NetworkSurvey.debounceInterval)
+    fixture.handle(.deadline, after: NetworkSurvey.debounceInterval)
     try fixture.dump(routes: .routesWithoutAddress)
     expectEqual(fixture.requests, 6)
     expectEqual(fixture.states.count, 2)
@@ -80,7 +80,7 @@ struct NetworkSurveyTests {
     var fixture = Fixture()
     fixture.handle(.start)
     fixture.handle(.overrun)
-    fixture.handle(.deadline, after: NetworkSurvey.settling)
+    fixture.handle(.deadline, after: NetworkSurvey.debounceInterval)
     expectEqual(fixture.requests, 2)
     try fixture.answer(.links)
     fixture.handle(.deadline, after: NetworkSurvey.dumpTimeout)
@@ -102,7 +102,7 @@ struct NetworkSurveyTests {
     fixture.handle(.received(try NetlinkRecording.carrierLost.bytes()))
     try fixture.answer(.addresses)
     try fixture.answer(.routes)
-    expectEqual(fixture.survey.nextDeadline, fixture.now + NetworkSurvey.settling)
+    expectEqual(fixture.survey.nextDeadline, fixture.now + NetworkSurvey.debounceInterval)
   }
 
   @Test("a network that changes during every dump is still reported, but not after each dump")
@@ -115,7 +115,7 @@ struct NetworkSurveyTests {
       fixture.handle(.received(try NetlinkRecording.carrierLost.bytes()))
       try fixture.answer(.addresses)
       try fixture.answer(.routes)
-      fixture.handle(.deadline, after: NetworkSurvey.settling)
+      fixture.handle(.deadline, after: NetworkSurvey.debounceInterval)
     }
     expectEqual(fixture.states.count, 1)
   }

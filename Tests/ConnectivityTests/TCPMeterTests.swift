@@ -24,14 +24,14 @@ struct TCPMeterTests {
   func readOften() {
     var meter = TCPMeter()
     meter.opened(5)
-    for sent in [100, 100, 250, 400] as [UInt64] { meter.read(5, Self.traffic(sent, sent / 2)) }
+    for sent in [100, 100, 250, 400] as [UInt64] { meter.record(5, Self.traffic(sent, sent / 2)) }
     expectEqual(meter.total, Self.traffic(400, 200))
     meter.willClose(5, Self.traffic(420, 230, again: 20, segments: 9))
     expectEqual(meter.total, Self.traffic(420, 230, again: 20, segments: 9))
-    expect(meter.open.isEmpty)
+    expect(meter.openDescriptors.isEmpty)
     // Events of connections that are closed, or were never opened here, are ignored.
     meter.willClose(5, Self.traffic(999))
-    meter.read(6, Self.traffic(999))
+    meter.record(6, Self.traffic(999))
     expectEqual(meter.total.sent, 420)
   }
 
@@ -40,26 +40,26 @@ struct TCPMeterTests {
     var meter = TCPMeter()
     meter.opened(5)
     meter.opened(6)
-    meter.read(5, Self.traffic(1000))
+    meter.record(5, Self.traffic(1000))
     meter.willClose(5, Self.traffic(1100))
     meter.opened(5)
     meter.willClose(5, Self.traffic(1500, 10))
     expectEqual(meter.total, Self.traffic(2600, 10))
     // The end of the previous connection was not seen.
     meter.opened(6)
-    meter.read(6, Self.traffic(30))
+    meter.record(6, Self.traffic(30))
     meter.opened(6)
-    meter.read(6, Self.traffic(40))
+    meter.record(6, Self.traffic(40))
     expectEqual(meter.total.sent, 2670)
-    expectEqual(meter.open, [6])
+    expectEqual(meter.openDescriptors, [6])
   }
 
   @Test("decreasing counters are treated as reset, and differences are never negative")
   func restarted() {
     var meter = TCPMeter()
     meter.opened(5)
-    meter.read(5, Self.traffic(1000, 500, segments: 10))
-    meter.read(5, Self.traffic(1200, 40, segments: 2))
+    meter.record(5, Self.traffic(1000, 500, segments: 10))
+    meter.record(5, Self.traffic(1200, 40, segments: 2))
     expectEqual(meter.total, Self.traffic(2200, 540, segments: 12))
   }
 
@@ -67,8 +67,8 @@ struct TCPMeterTests {
   func unreadable() {
     var meter = TCPMeter()
     meter.opened(5)
-    meter.read(5, Self.traffic(700))
+    meter.record(5, Self.traffic(700))
     meter.willClose(5, nil)
-    expect(meter.total.sent == 700 && meter.open.isEmpty)
+    expect(meter.total.sent == 700 && meter.openDescriptors.isEmpty)
   }
 }

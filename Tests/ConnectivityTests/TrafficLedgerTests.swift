@@ -59,7 +59,7 @@ struct TrafficLedgerTests {
     expectEqual(today.date, (try Self.date(2026, 11, 21)))
     expect(today.counts == run.counted && today.month == run.counted && run.ledger.sinceStart == run.counted)
     expectEqual(today.counts.traffic.total, 16_600)
-    expectEqual(today.counts.perUpdate, 450)
+    expectEqual(today.counts.bytesPerUpdate, 450)
   }
 
   @Test("a day ends with the first reading after midnight, whose increase still belongs to it, and the month continues")

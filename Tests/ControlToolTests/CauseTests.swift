@@ -337,7 +337,7 @@ struct CauseTests {
     Case(name: "a process that a user has started has the vehicle of new settings", second: 75) {
       try $0.comeOnline()
       let settings = try AgentFixture.configuration(vehicle: "truck-2")
-      _ = $0.handle(.configure(settings, lockedBy: VehicleHolder(unit: nil, process: 4711)), at: 5)
+      _ = $0.handle(.configure(settings, lockedBy: VehicleHolder(unit: nil, processID: 4711)), at: 5)
     },
     Case(name: "another service has the vehicle, and the driver is off duty", second: 30) {
       try trips(&$0)
@@ -370,7 +370,7 @@ struct CauseTests {
     },
   ]
 
-  private static let van = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
+  private static let van = VehicleHolder(unit: "fleet-locationd@van.service", processID: 812)
 
   /// Replaces the fixture with a vehicle for on-demand trips that is online.
   private static func trips(_ fixture: inout AgentFixture) throws {

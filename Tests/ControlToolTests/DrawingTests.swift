@@ -68,7 +68,7 @@ struct DrawingTests {
     // Nothing is erased after a line that fills the row.
     expectEqual(paint(["0123456789"], size), "\u{1b}[?2026h\u{1b}[1;1H0123456789\u{1b}[?2026l")
     expect(paint(["0123456789"], Terminal.Size(columns: 11, rows: 3)).hasPrefix("\u{1b}[?2026h\u{1b}[2J"))
-    painter.forget()
+    painter.invalidate()
     expect(paint(["0123456789"], Terminal.Size(columns: 11, rows: 3)).hasPrefix("\u{1b}[?2026h\u{1b}[2J"))
   }
 }

@@ -29,7 +29,7 @@ struct SetupAnswersTests {
     let mistake = answers.set(.endpoint, to: "http://127.0.0.1:8700")
     expectNil(mistake)
     expectEqual(
-      answers.text,
+      answers.tomlText,
       """
       # Written by "fleet-locationctl setup". Every setting: man fleet-locationd.toml
 
@@ -58,7 +58,7 @@ struct SetupAnswersTests {
     "the daemon reads the written settings as they were answered, with any source and service",
     arguments: ["gpsd", "modemmanager", "/dev/ttyUSB0", "/usr/share/demo \"ö\".gpx"], ["deliveries", "trips"])
   func valid(source: String, service: String) throws {
-    let text = answers(service: service, source: source).text
+    let text = answers(service: service, source: source).tomlText
     let file = try SettingsFile.load(
       path: "/x.toml",
       environment: ConfigurationEnvironment(
@@ -127,7 +127,7 @@ struct SetupPlanTests {
           content: Array(
             "[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n".utf8)),
         .init(
-          path: "/etc/fleet-locationd/fleet-locationd.toml", mode: 0o644, content: Array(withCredential.text.utf8)),
+          path: "/etc/fleet-locationd/fleet-locationd.toml", mode: 0o644, content: Array(withCredential.tomlText.utf8)),
       ])
   }
 
@@ -153,7 +153,7 @@ struct SetupPlanTests {
     let none = SetupPlan(answers, credential: .none, instance: nil)
     expectEqual(none.files.map(\.path), ["/etc/fleet-locationd/fleet-locationd.toml"])
     expect(!String(decoding: none.files[0].content, as: UTF8.self).contains("headers"))
-    let kept = SetupPlan(answers, credential: .kept(isEncrypted: true), instance: nil)
+    let kept = SetupPlan(answers, credential: .existing(isEncrypted: true), instance: nil)
     expectEqual(kept.files.map(\.isSecret), [false, false])
     expect(
       String(decoding: kept.files[0].content, as: UTF8.self).contains(
@@ -184,7 +184,9 @@ struct SetupPlanTests {
   @Test("text that cannot be a header is rejected as a credential, and is not repeated")
   func credentials() {
     expectNil(SetupPlan.problem(ofCredential: "Bearer a-b_c.d="))
-    for text in ["", "hush\nhush", "hüsh", "hush\u{7F}", String(repeating: "x", count: SetupPlan.maxCredential + 1)] {
+    for text in [
+      "", "hush\nhush", "hüsh", "hush\u{7F}", String(repeating: "x", count: SetupPlan.maxCredentialSize + 1),
+    ] {
       let problem = SetupPlan.problem(ofCredential: text)
       expect(problem != nil && problem?.contains("hush") == false)
     }
@@ -222,9 +224,9 @@ struct SetupSourcesTests {
   func choice() {
     expect(sources.answer(for: "1") == "/dev/serial/by-id/a" && sources.answer(for: "2") == "gpsd")
     for text in ["0", "3", "-1", "/dev/x", ""] { expectEqual(sources.answer(for: text), text) }
-    expect(sources.first == "gpsd" && sources.only == nil)
+    expect(sources.defaultAnswer == "gpsd" && sources.onlyAnswer == nil)
     let one = SetupSources(found: Array(sources.found.prefix(2)))
-    expect(one.first == "/dev/serial/by-id/a" && one.only == "/dev/serial/by-id/a")
-    expectNil(SetupSources(found: Array(sources.found.prefix(1))).first)
+    expect(one.defaultAnswer == "/dev/serial/by-id/a" && one.onlyAnswer == "/dev/serial/by-id/a")
+    expectNil(SetupSources(found: Array(sources.found.prefix(1))).defaultAnswer)
   }
 }

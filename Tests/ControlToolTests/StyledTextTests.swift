@@ -36,12 +36,12 @@ struct StyledTextTests {
 
   @Test("text is truncated by columns, with a mark")
   func cut() {
-    expectEqual(StyledText("東京都庁").cut(to: 5).text, "東京…")
-    expectEqual(StyledText("東京都庁").cut(to: 6).text, "東京…")
-    expectEqual(StyledText("東京都庁").cut(to: 8).text, "東京都庁")
-    expectEqual(StyledText("abcdef").cut(to: 4, mark: "...").text, "a...")
-    expectEqual(StyledText("abcdef").cut(to: 2, mark: "...").text, "ab")
-    expect(StyledText("abcdef").cut(to: 0).text.isEmpty)
+    expectEqual(StyledText("東京都庁").truncated(to: 5).text, "東京…")
+    expectEqual(StyledText("東京都庁").truncated(to: 6).text, "東京…")
+    expectEqual(StyledText("東京都庁").truncated(to: 8).text, "東京都庁")
+    expectEqual(StyledText("abcdef").truncated(to: 4, ellipsis: "...").text, "a...")
+    expectEqual(StyledText("abcdef").truncated(to: 2, ellipsis: "...").text, "ab")
+    expect(StyledText("abcdef").truncated(to: 0).text.isEmpty)
   }
 
   @Test("lines break at spaces, and no line is wider than requested", arguments: 1...30)

@@ -20,7 +20,7 @@ struct SupportReportTests {
     let parts = SupportReport.parts(unit: "fleet-locationd.service", settings: ["--config", "c"], socket: [])
     let part = try #require(parts.first { $0.name == name })
     var report = SupportReport(Redaction(names: ["my-project", "WDB9066351S123456"], keepsPositions: positions))
-    let empty = SupportReport.Collected(output: [], failure: nil)
+    let empty = SupportReport.SourceResult(output: [], failure: nil)
     report.add(
       part, [.init(output: Array(output.utf8), failure: nil)] + part.sources.dropFirst().map { _ in empty })
     return String(decoding: try #require(report.files.first).content, as: UTF8.self)
@@ -120,7 +120,7 @@ struct SupportReportTests {
     report.add(parts[1], [.init(output: [], failure: "exit status 69: no daemon, token=\(SupportReportTests.token)")])
     report.finish()
     expectEqual(
-      report.listing(isRunning: false),
+      report.listing(isDaemonRunning: false),
       """
       The daemon is not running; the report is made without it.
       Contents, in bytes:
@@ -141,7 +141,7 @@ struct SupportReportTests {
 
         """,
       ])
-    expect(report.listing(isRunning: true).hasPrefix("The daemon is running.\n"))
+    expect(report.listing(isDaemonRunning: true).hasPrefix("The daemon is running.\n"))
   }
 
   @Test("the address and the build ID in the log line of a crash are not masked")

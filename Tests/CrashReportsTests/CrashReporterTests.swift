@@ -70,7 +70,7 @@ struct CrashReporterTests {
   func otherHandler() async throws {
     let result = await #expect(processExitsWith: .exitCode(42), observing: [\.standardErrorContent]) {
       signal(SIGSEGV) { _ in _exit(42) }
-      CrashReporter.install(program: "test", version: "1.2.3", note: nil)
+      CrashReporter.install(program: "test", version: "1.2.3", reportPath: nil)
       raise(SIGSEGV)
     }
     expectNil(result.flatMap { CrashReporterTests.report(in: $0.standardErrorContent) })
@@ -85,7 +85,7 @@ struct CrashReporterTests {
   private static func install(note: String? = nil) {
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] { signal(number, SIG_DFL) }
     unsetenv("JOURNAL_STREAM")
-    CrashReporter.install(program: "test", version: "1.2.3", note: note)
+    CrashReporter.install(program: "test", version: "1.2.3", reportPath: note)
   }
 
   /// Endless recursion, which the compiler does not detect.

@@ -33,7 +33,7 @@ struct ConfirmedReloadTests {
     store.directory = nil
     return Daemon.Configuration(
       vehicle: try AgentFixture.configuration(), store: store, settingsText: parts.all,
-      settings: SettingsStatus(hash: parts.all), parts: parts, kept: kept, confirmation: confirmation)
+      settings: SettingsStatus(hash: parts.all), parts: parts, keptParts: kept, confirmationLimit: confirmation)
   }
 
   private static func moment(_ second: Int64) -> Moment {
@@ -201,7 +201,7 @@ struct ConfirmedReloadTests {
       expect(
         effects.contains { if case .event(.settingsUnconfirmed) = $0 { true } else { false } }
           && !effects.contains(.readKeptSettings(isReverting: true)))
-      expect(daemon.run?.publication.settings.unconfirmed != nil)
+      expect(daemon.run?.publication.settings.unconfirmedReason != nil)
       expect(handle(.deadline, at: 99).allSatisfy { if case .event(.settingsUnconfirmed) = $0 { false } else { true } })
     }
   }

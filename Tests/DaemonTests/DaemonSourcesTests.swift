@@ -140,7 +140,7 @@ struct DaemonSourcesTests {
 
   @Test("while another process has locked the vehicle, no source is open; each is opened when the vehicle is free")
   mutating func inUse() {
-    let holder = VehicleHolder(unit: "other", process: 7)
+    let holder = VehicleHolder(unit: "other", processID: 7)
     _ = handle(.vehicle(.vehicleLocked(by: holder)))
     expectEqual(lines(handle(.sources(sources("a")))), [])
     expectEqual(names, [])
@@ -157,7 +157,7 @@ struct DaemonSourcesTests {
       vehicle: try AgentFixture.configuration(vehicle: "truck-2"), store: StoreAgent.Configuration(), settingsText: nil)
     let list = sources("a", isVehicleInUse: true)
     expectEqual(list.map(\.configured.id), [2])
-    let effects = handle(.settingsRead(.valid(new, lockedBy: VehicleHolder(unit: "other", process: 7))))
+    let effects = handle(.settingsRead(.valid(new, lockedBy: VehicleHolder(unit: "other", processID: 7))))
     expect(effects.contains(.useSettings))
     expectEqual(lines(handle(.sources(list))), ["1 end(after: nil)"])
     // The lines of sources that were created but never opened are released too.
@@ -181,7 +181,7 @@ struct DaemonSourcesTests {
   mutating func rejected() throws {
     let session = ReplaySession(name: "a.nmea", pace: 0, shiftsTimes: false)
     var configured = SourceSelector.ConfiguredSource(id: 1, label: "a.nmea", silenceTimeout: .seconds(10))
-    configured.waits = true
+    configured.waitsAfterFix = true
     let start = handle(.sources([Daemon.Source(Settings(device: "a.nmea"), configured, session: session)]))
     expectEqual(lines(start), ["1 read"])
     let recording = (0..<40).flatMap { second in

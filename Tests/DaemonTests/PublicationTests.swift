@@ -66,7 +66,7 @@ struct PublicationTests {
   func events() {
     let notice = Daemon.Effect.event(.stopping(.signal("SIGTERM")))
     expectEqual(shown?.isStatusDue(after: [notice], at: Self.start + .milliseconds(1)), true)
-    let outcome = Daemon.Effect.event(.updateAccepted(past: 0, at: nil))
+    let outcome = Daemon.Effect.event(.updateAccepted(past: 0, location: nil))
     expectEqual(shown?.isStatusDue(after: [outcome], at: Self.start + .milliseconds(999)), false)
     expectEqual(shown?.isStatusDue(after: [outcome], at: Self.start + .seconds(1)), true)
   }

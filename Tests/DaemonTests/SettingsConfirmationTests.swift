@@ -18,7 +18,7 @@ struct SettingsConfirmationTests {
     new.all = "b"
     change(&new)
     return SettingsConfirmation(
-      of: new, previous: old, within: .seconds(60), used: used, previousAvailability: previousAvailability,
+      of: new, previous: old, within: .seconds(60), elapsed: used, previousAvailability: previousAvailability,
       since: second(0))
   }
 
@@ -99,7 +99,7 @@ struct SettingsConfirmationTests {
       .store(
         .waiting(
           SettingsConfirmation.Waiting(
-            all: "b", limit: .seconds(60), used: .seconds(used),
+            all: "b", limit: .seconds(60), elapsed: .seconds(used),
             previousAvailability: SettingsConfirmation.Availability())))
     }
     expectEqual(confirmation.observe(Self.state { $0.hasNetwork = false }, at: Self.second(0)), [waiting(0), .sendNow])
@@ -132,7 +132,7 @@ struct SettingsConfirmationTests {
     let records: [ConfirmationRecord] = [
       .waiting(
         SettingsConfirmation.Waiting(
-          all: "ab", limit: .seconds(600), used: .seconds(20), previousAvailability: previousAvailability)),
+          all: "ab", limit: .seconds(600), elapsed: .seconds(20), previousAvailability: previousAvailability)),
       .reverted(all: "ab", credentials: "-", why: "no token: 404"),
     ]
     for record in records {

@@ -180,7 +180,7 @@ struct StartupTests {
     expectEqual(handle(.request(id: 1, .status), at: 10), [.measure])
     expect(handle(.request(id: 2, .status), at: 10).isEmpty)
     var recent = RecentEvents()
-    recent.note(.settingsAwaited("no x"), at: .boot)
+    recent.add(.settingsAwaited("no x"), at: .boot)
     let events = recent.report(at: .boot + .seconds(10))
     let effects = handle(.measured(Measurement(events: events)), at: 10)
     expectEqual(effects.count, 2)
@@ -249,7 +249,7 @@ struct StartupTests {
   @Test("while another process has locked the vehicle, the run begins without opening the receiver")
   mutating func inUse() throws {
     _ = handle(.launched)
-    let holder = VehicleHolder(unit: "other.service", process: 7)
+    let holder = VehicleHolder(unit: "other.service", processID: 7)
     let effects = handle(.settingsRead(.valid(try Self.configuration(), lockedBy: holder)))
     expectEqual(effects.first, .useSettings)
     expect(effects.contains { if case .event(.vehicleInUse) = $0 { true } else { false } })

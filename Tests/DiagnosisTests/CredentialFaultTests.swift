@@ -54,7 +54,7 @@ struct CredentialFaultTests {
     status.credentialFiles = ["a": file, "b": try directory.write("key", to: "other", mode: 0o640)]
     expectEqual(ServiceCredentials.exposed(status), [file])
     let findings = ServiceFindings.findings(
-      unit: .success(status), exposed: [file], daemon: .none("silent", advice: "start it"), vehicle: nil,
+      unit: .success(status), exposed: [file], daemon: .noResponse("silent", advice: "start it"), vehicle: nil,
       heartbeat: .seconds(50))
     expect(findings.contains { $0.severity == .warn && $0.sentence.hasPrefix("\(file) holds a credential") })
   }

@@ -131,7 +131,7 @@ struct DeviceFindingsTests {
     expectEqual(
       DeviceFindings.finding("/dev/gps0", .dangling(target: "ttyUSB0")).sentence,
       "/dev/gps0 is a link to ttyUSB0, which does not exist")
-    expectEqual(DeviceFindings.finding("/dev/gps0", .denied).severity, .warn)
+    expectEqual(DeviceFindings.finding("/dev/gps0", .permissionDenied).severity, .warn)
     expectEqual(DeviceFindings.finding("/dev/gps0", .failed(Errno(40))).severity, .fail)
   }
 

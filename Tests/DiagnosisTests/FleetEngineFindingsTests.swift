@@ -94,7 +94,7 @@ struct FleetEngineFindingsTests {
     // The check of the receiver's time gives the same advice for a clock that is ahead.
     let place = try #require(Coordinate(latitude: 48, longitude: 11))
     let fix = Fix(coordinate: place, time: .utc(Self.build + .seconds(1)))
-    let received = ReceiverProbe.Received(fix: fix, at: Moment(boot: .boot, wall: Self.build + .seconds(91)))
+    let received = ReceiverProbe.ReceivedFix(fix: fix, at: Moment(boot: .boot, wall: Self.build + .seconds(91)))
     let ofReceiver = try #require(ClockFindings.findings(received, buildDate: Self.build).last)
     expectEqual(ofReceiver.severity, .warn)
     expectEqual(ofReceiver.advice, ahead.advice)

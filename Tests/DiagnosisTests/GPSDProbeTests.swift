@@ -19,7 +19,7 @@ struct GPSDProbeTests {
   private static func findings(_ text: String, device: String? = nil) -> (findings: [Finding], isDone: Bool) {
     var probe = GPSDProbe(address: "localhost:2947", device: device)
     probe.receive(Array(text.utf8).span, at: now)
-    return (probe.findings(waited: .seconds(12), buildDate: Timestamp(milliseconds: 0)), probe.isDone)
+    return (probe.findings(timeLimit: .seconds(12), buildDate: Timestamp(milliseconds: 0)), probe.isDone)
   }
 
   @Test("a working gpsd is reported with version, receivers, fix and time")

@@ -59,7 +59,7 @@ import Timekeeping
     expectEqual(
       ReceiverSearch.ports(
         in: directory.path,
-        kernel: [
+        kernelLines: [
           "serinfo:1.0 driver revision:", "0: uart:unknown port:000003F8 irq:4", "1: uart:16550A port:000002F8 irq:3",
         ]
       ),
@@ -67,7 +67,7 @@ import Timekeeping
         directory("serial/by-id/usb-u-blox"), directory("gnss0"), directory("ttyACM0"), directory("ttyAMA0"),
         directory("ttyS1"), directory("ttyUSB0"),
       ])
-    expect(ReceiverSearch.ports(in: directory("nowhere"), kernel: []).isEmpty)
+    expect(ReceiverSearch.ports(in: directory("nowhere"), kernelLines: []).isEmpty)
   }
 
   @Test("a listener whose port was closed is done, so it does not delay the search")

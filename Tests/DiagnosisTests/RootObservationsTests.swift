@@ -13,7 +13,7 @@ struct RootObservationsTests {
     var status = ServiceStatus(unit: "fleet-locationd.service")
     status.text = String(repeating: "x", count: length)
     let observations = RootObservations(status)
-    guard let pipe = observations.pipe else { return expect(Bool(false)) }
+    guard let pipe = observations.makePipe() else { return expect(Bool(false)) }
     let first = RootObservations.read(from: pipe)
     let second = RootObservations.read(from: pipe)
     expectEqual(first, observations)
@@ -24,6 +24,6 @@ struct RootObservationsTests {
   func tooLong() {
     var status = ServiceStatus(unit: "fleet-locationd.service")
     status.text = String(repeating: "x", count: 2_000_000)
-    if let pipe = RootObservations(status).pipe { Issue.record("descriptor \(pipe.rawValue)") }
+    if let pipe = RootObservations(status).makePipe() { Issue.record("descriptor \(pipe.rawValue)") }
   }
 }

@@ -47,12 +47,13 @@ struct ServiceFindingsTests {
   }
 
   static func findings(
-    _ unit: Result<ServiceStatus, MessageBusError>?, _ daemon: ServiceFindings.Daemon, vehicle: String? = "truck-17"
+    _ unit: Result<ServiceStatus, MessageBusError>?, _ daemon: ServiceFindings.DaemonResponse,
+    vehicle: String? = "truck-17"
   ) -> [Finding] {
     ServiceFindings.findings(unit: unit, daemon: daemon, vehicle: vehicle, heartbeat: heartbeat)
   }
 
-  static let silent = ServiceFindings.Daemon.none(
+  static let silent = ServiceFindings.DaemonResponse.noResponse(
     "the daemon is not running (no process listens at /run/fleet-locationd/control.sock)", advice: "Start it",
     socket: "/run/fleet-locationd/control.sock")
 
@@ -321,8 +322,8 @@ struct ServiceFindingsTests {
   func consequence() {
     let failed = Self.running { ($0.active, $0.sub, $0.end) = ("failed", "failed", .exited(78)) }
     expectEqual(Self.findings(.success(failed), Self.silent).count, 1)
-    expectEqual(Self.findings(.success(failed), .none("no permission", advice: "Be root")).count, 1)
-    let denied = Self.findings(.success(Self.running()), .none("no permission", advice: "Be root"))
+    expectEqual(Self.findings(.success(failed), .noResponse("no permission", advice: "Be root")).count, 1)
+    let denied = Self.findings(.success(Self.running()), .noResponse("no permission", advice: "Be root"))
     expectEqual(denied.map(\.sentence), ["fleet-locationd.service runs", "no permission"])
     expectEqual(Self.findings(nil, Self.silent).map(\.advice), ["Start it"])
   }

@@ -10,8 +10,8 @@ import Testing
 struct TokenDescriptionTests {
   @Test("a valid token is shown with its header, claims, times and lifetime, and no problem")
   func good() throws {
-    let description = TokenDescription(try TokenFixture.answer(), reveals: false)
-    expect(description.isGood)
+    let description = TokenDescription(try TokenFixture.answer(), revealsSecrets: false)
+    expect(description.isUsable)
     expectEqual(
       description.text,
       """
@@ -40,11 +40,11 @@ struct TokenDescriptionTests {
   func secrets() throws {
     let inner = TokenFixture.token()
     let token = TokenFixture.token(["note": "\"\\u001b[2J\"", "inner": "\"\(inner)\""], signature: "c2lnbmF0dXJl")
-    let closed = TokenDescription(try TokenFixture.answer(token), reveals: false).text
+    let closed = TokenDescription(try TokenFixture.answer(token), revealsSecrets: false).text
     expect(!closed.contains("c2lnbmF0dXJl") && !closed.contains("eyJ"))
     expect(closed.contains("<redacted>"))
     expect(closed.contains(#""\u001b[2J""#) && !closed.contains("\u{1B}"))
-    let open = TokenDescription(try TokenFixture.answer(token), reveals: true).text
+    let open = TokenDescription(try TokenFixture.answer(token), revealsSecrets: true).text
     expect(open.contains("Signature\n  c2lnbmF0dXJl\n"))
     expect(open.hasSuffix("Token\n  \(token)\n"))
   }
@@ -53,16 +53,17 @@ struct TokenDescriptionTests {
   func problems() throws {
     let token = TokenFixture.token(
       header: #"{"alg":"none"}"#, ["authorization": #"{"deliveryvehicleid":"*"}"#], signature: "")
-    let description = TokenDescription(try TokenFixture.answer(token), reveals: false)
-    expect(!description.isGood)
+    let description = TokenDescription(try TokenFixture.answer(token), revealsSecrets: false)
+    expect(!description.isUsable)
     expect(description.text.contains("  the algorithm is \"none\""))
     expect(description.text.contains("for \"truck-17\" (Fleet Engine accepts it nevertheless)"))
     expect(description.text.contains("Signature\n  none\n"))
     let marked = TokenDescription(
-      try TokenFixture.answer(TokenFixture.token(header: #"{"alg":"RS256"}"#)), reveals: false)
-    expect(marked.isGood)
-    let refused = TokenDescription(try TokenFixture.answer(.http(.response(HTTPResponse(status: 404)))), reveals: true)
-    expect(!refused.isGood)
+      try TokenFixture.answer(TokenFixture.token(header: #"{"alg":"RS256"}"#)), revealsSecrets: false)
+    expect(marked.isUsable)
+    let refused = TokenDescription(
+      try TokenFixture.answer(.http(.response(HTTPResponse(status: 404)))), revealsSecrets: true)
+    expect(!refused.isUsable)
     expect(
       refused.text.hasPrefix(
         "Lifetime\n  the daemon would not use it\nProblems\n  the token provider answered HTTP 404"))
@@ -70,8 +71,8 @@ struct TokenDescriptionTests {
 
   @Test("a problem of the response is shown even if the token itself is valid")
   func answer() throws {
-    let description = TokenDescription(try TokenFixture.answer(end: nil), reveals: false)
-    expect(!description.isGood)
+    let description = TokenDescription(try TokenFixture.answer(end: nil), revealsSecrets: false)
+    expect(!description.isUsable)
     expect(description.text.contains("Problems\n  the token provider gave nothing at `end`"))
   }
 }

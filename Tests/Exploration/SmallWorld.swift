@@ -195,7 +195,7 @@ struct SmallWorld {
       addresses &+= 1
       state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, addresses])]
       state.routes = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0)]
-      state.names = ["wwan0"]
+      state.linkNames = ["wwan0"]
     }
     pass(.vehicle(.network(state)))
   }

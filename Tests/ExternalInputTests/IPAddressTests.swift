@@ -67,8 +67,8 @@ struct IPAddressTests {
 
   @Test("only the range of a whole address family counts as everything", arguments: ["0.0.0.0/0", "::/0"])
   func everything(text: String) throws {
-    expect(try #require(AddressRange(text)).isEverything)
+    expect(try #require(AddressRange(text)).coversWholeFamily)
     try expectEqual(#require(AddressRange(text)).description, text)
-    expect(try !#require(AddressRange("0.0.0.0/1")).isEverything)
+    expect(try !#require(AddressRange("0.0.0.0/1")).coversWholeFamily)
   }
 }

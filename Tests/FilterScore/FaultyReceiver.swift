@@ -58,7 +58,7 @@ struct FaultyReceiver {
       }
     case .future, .past:
       if second % 30 == 20 {
-        let size = Duration.seconds(random.unit() < 0.5 ? 3600 : 86_400)
+        let size = Duration.seconds(random.uniform() < 0.5 ? 3600 : 86_400)
         shift = trouble == .future ? size : .zero - size
         jumping = 1 + Int(random.next() % 3)
       }
@@ -99,12 +99,12 @@ struct FaultyReceiver {
     jumping = trouble == .jump ? 1 : 2 + Int(random.next() % 3)
     // The size of a jump is uniformly distributed on a logarithmic scale.
     var size = least
-    let steps = 64 * random.unit()
+    let steps = 64 * random.uniform()
     for _ in 0..<Int(steps) {
       size *= trouble == .jump || trouble == .burst || trouble == .noSpeedBurst ? 1.056 : 1.0255
     }
     size = min(size, most)
-    let direction = Trigonometry.rotation(degrees: 360 * random.unit())
+    let direction = Trigonometry.rotation(degrees: 360 * random.uniform())
     offset = (size * direction.sine, size * direction.cosine)
   }
 

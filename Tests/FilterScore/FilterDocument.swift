@@ -23,7 +23,7 @@ enum FilterDocument {
 
       The filter compares each fix with the last accepted one and with elapsed time. Each rejection has a reason, which is counted.
 
-      No error of the filter is permanent. A single wrong fix changes nothing. \(FixFilter.agreement) fixes in a row, over three seconds or more, that
+      No error of the filter is permanent. A single wrong fix changes nothing. \(FixFilter.agreementCount) fixes in a row, over three seconds or more, that
       contradict the last accepted fix but agree with each other replace it. An accuracy, a speed or a number of satellites that the
       receiver does not report is not a reason for a rejection.
 
@@ -60,7 +60,7 @@ enum FilterDocument {
         2.15 times the combined accuracy of both fixes (the root of the sum of the squares: 99 % of differences), but at least 30 m. If the
         receiver reports no speed, the prediction uses the motion between the last three fixes. If accepted positions contradict the
         speeds that a receiver reports, its speeds are ignored until they have matched 64 fixes in a row; this number doubles each time.
-      * **Catching up.** Two fixes in a row, instead of \(FixFilter.agreement), replace the last accepted one if the second is within 5 m plus
+      * **Catching up.** Two fixes in a row, instead of \(FixFilter.agreementCount), replace the last accepted one if the second is within 5 m plus
         2.5 m × (seconds)² of the position predicted from the first, and one of these holds: the positions accepted in the last 10 s have
         drifted by more than 50 m from the predicted ones; or they were 2D fixes, and the new ones are 3D and no less accurate.
       * **Frozen.** The position is the same to the last digit, while the reported speeds, of 2 m/s or more, add up to 30 m. A parked

@@ -32,7 +32,7 @@ struct TrueDrive {
   init(_ kind: Kind, seed: UInt64) {
     self.kind = kind
     random = SplitMix64(seed: seed)
-    state.heading = 360 * random.unit()
+    state.heading = 360 * random.uniform()
     if case .ferry = kind { state.speed = 25 }
   }
 
@@ -56,22 +56,22 @@ struct TrueDrive {
     case .town:
       target = [0, 8, 14, 14, 19][Int(random.next() % 5)]
       // The vehicle slows down for a corner.
-      if random.unit() < 0.4 {
+      if random.uniform() < 0.4 {
         (target, remaining) = (6, 6)
-        turn = state.speed < 9 ? (random.unit() < 0.5 ? -15 : 15) : 0
+        turn = state.speed < 9 ? (random.uniform() < 0.5 ? -15 : 15) : 0
       }
     case .highway:
-      target = 22 + 14 * random.unit()
-      turn = random.unit() - 0.5
+      target = 22 + 14 * random.uniform()
+      turn = random.uniform() - 0.5
     case .ferry:
       target = 25
-      turn = 0.4 * (random.unit() - 0.5)
+      turn = 0.4 * (random.uniform() - 0.5)
     case .train(let speed):
       target = speed
-      turn = 0.1 * (random.unit() - 0.5)
+      turn = 0.1 * (random.uniform() - 0.5)
     case .creeping:
-      target = random.unit() < 0.3 ? 0 : 0.3 + 1.2 * random.unit()
-      turn = random.unit() - 0.5
+      target = random.uniform() < 0.3 ? 0 : 0.3 + 1.2 * random.uniform()
+      turn = random.uniform() - 0.5
     case .parked: target = 0
     }
   }

@@ -17,7 +17,7 @@ struct LineStatisticsTests {
   func share() {
     var statistics = LineStatistics(.serial)
     statistics.observe(Self.counters(40, wrong: 9))
-    expect(statistics.wrongShare == nil && statistics.problem == nil)
+    expect(statistics.wrongChecksumShare == nil && statistics.problem == nil)
     statistics.observe(Self.counters(96, wrong: 9))
     expectEqual(statistics.problem, "9 % of lines have wrong checksums: cable or baud rate")
     statistics.observe(Self.counters(491, wrong: 9))

@@ -83,7 +83,7 @@ struct ModemSelectionTests {
   @Test("a modem's maker and model are shown only if they are short plain text")
   func words() {
     var odd = modem(0)
-    (odd.maker, odd.model) = ("Evil\u{1B}[2J", String(repeating: "x", count: 200))
+    (odd.manufacturer, odd.model) = ("Evil\u{1B}[2J", String(repeating: "x", count: 200))
     expectEqual(odd.name, "modem 0")
   }
 

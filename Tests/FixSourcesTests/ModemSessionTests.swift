@@ -11,7 +11,7 @@ struct ModemSessionTests {
 
   private func modem(enabled: Modem.LocationSources = .nmea, offered: Modem.LocationSources = [.raw, .nmea]) -> Modem {
     var modem = Modem(path: Self.path)
-    (modem.maker, modem.model, modem.state) = ("Quectel", "EC25", .enabled)
+    (modem.manufacturer, modem.model, modem.state) = ("Quectel", "EC25", .enabled)
     modem.location = Modem.Location(offered: offered, enabled: enabled)
     return modem
   }
@@ -257,19 +257,19 @@ struct ModemSessionTests {
   func enable() {
     let cells = Modem.LocationSources(rawValue: 1)
     var session = session()
-    expectNil(session.release)
+    expectNil(session.releaseEffect)
     expectEqual(
       session.handle(.modems([modem(enabled: cells, offered: [cells, .raw, .nmea])]), at: .boot),
       [
         .enable(path: Self.path, [cells, .raw, .nmea])
       ])
     expectEqual(session.handle(.enabled, at: .boot), [.locate(path: Self.path)])
-    expectEqual(session.release, .enable(path: Self.path, cells))
+    expectEqual(session.releaseEffect, .enable(path: Self.path, cells))
     // The modem is gone, so there is no receiver to switch off.
     _ = session.handle(answer(1), at: .boot)
     expectEqual(session.handle(.changed, at: .boot + .seconds(1)), [.list])
     _ = session.handle(.modems([]), at: .boot)
-    expectNil(session.release)
+    expectNil(session.releaseEffect)
   }
 
   @Test("a receiver is switched off at the end even if the response to switching it on is pending or lost")
@@ -277,12 +277,12 @@ struct ModemSessionTests {
     var session = session()
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let off = ModemSession.Effect.enable(path: Self.path, [])
-    expectEqual(session.release, off)
+    expectEqual(session.releaseEffect, off)
     expectEqual(loss(session.handle(.refused(.silent), at: .boot))?.contains("does not answer"), true)
-    expectEqual(session.release, off)
+    expectEqual(session.releaseEffect, off)
     expectEqual(session.handle(.deadline, at: .boot + .seconds(1)), [.list])
     _ = session.handle(.modems([modem(enabled: [.raw, .nmea])]), at: .boot + .seconds(1))
-    expectEqual(session.release, off)
+    expectEqual(session.releaseEffect, off)
   }
 
   @Test("a receiver that ModemManager refuses to switch on is not switched off at the end", arguments: [false, true])
@@ -291,7 +291,7 @@ struct ModemSessionTests {
     _ = session.handle(.modems([modem(enabled: [])]), at: .boot)
     let effects = session.handle(.refused(isUnauthorized ? .unauthorized : .wrongState), at: .boot)
     expectEqual(loss(effects)?.contains(isUnauthorized ? "may not switch it on" : "is not enabled; enable it"), true)
-    expectNil(session.release)
+    expectNil(session.releaseEffect)
   }
 
   @Test("if ModemManager fails to switch on a receiver, this is retried, and the message says where to find the cause")
@@ -333,7 +333,7 @@ struct ModemSessionTests {
   func notOurs() {
     var session = reading()
     _ = session.handle(answer(1), at: .boot)
-    expectNil(session.release)
+    expectNil(session.releaseEffect)
   }
 
   @Test(

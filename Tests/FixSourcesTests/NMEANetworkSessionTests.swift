@@ -278,21 +278,21 @@ struct NMEANetworkSessionTests {
     for _ in 0..<3 { expectEqual(bench.datagram(Self.epoch(1), from: Self.stranger), []) }
     expectEqual(bench.session.lineStatistics.counters, NMEADecoder.Counters())
     expect(bench.session.lineStatistics.senders.isEmpty)
-    expectEqual(bench.session.lineStatistics.refused.map(\.address), [Self.stranger])
-    expectEqual(bench.session.lineStatistics.refused.map(\.count), [3])
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.address), [Self.stranger])
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.count), [3])
     let other = IPAddress(v4: 0x0A00_0008)
     _ = bench.datagram("$", from: other)
     bench.now = .boot + .seconds(5)
     _ = bench.datagram("$", from: Self.stranger)
-    expectEqual(bench.session.lineStatistics.refused.map(\.address), [other, Self.stranger])
-    expectEqual(bench.session.lineStatistics.refused.map(\.count), [1, 4])
-    expectEqual(bench.session.lineStatistics.refused.last?.last, .boot + .seconds(5))
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.address), [other, Self.stranger])
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.count), [1, 4])
+    expectEqual(bench.session.lineStatistics.refusedSenders.last?.lastArrival, .boot + .seconds(5))
     expectEqual(bench.session.lineStatistics.refusals, 5)
     var server = Bench(.listener(maximumConnections: 4))
     _ = server.handle(.opened())
     let refused = server.session.admit(Self.stranger, at: server.now)
     expectNil(refused)
-    expectEqual(server.session.lineStatistics.refused.map(\.address), [Self.stranger])
+    expectEqual(server.session.lineStatistics.refusedSenders.map(\.address), [Self.stranger])
   }
 
   @Test("of many senders that are not allowed only four are recorded, so that memory use is limited")
@@ -302,7 +302,7 @@ struct NMEANetworkSessionTests {
     for number in 0..<10_000 {
       expectEqual(bench.datagram("$", from: IPAddress(v4: 0x0A00_0000 + UInt32(number))), [])
     }
-    expectEqual(bench.session.lineStatistics.refused.count, 4)
+    expectEqual(bench.session.lineStatistics.refusedSenders.count, 4)
   }
 
   @Test("the number of senders is limited, and a silent sender loses its slot")
@@ -320,7 +320,7 @@ struct NMEANetworkSessionTests {
     // All senders are silent, and the one that has been silent longest loses its slot.
     expectEqual(server.wait(until: .boot + .seconds(10)).filter { !$0.hasPrefix("lost") }, [])
     let next = server.session.admit(Self.router, at: server.now)
-    expectEqual(next, NMEANetworkSession.Admission(id: 3, replaced: 1))
+    expectEqual(next, NMEANetworkSession.Admission(id: 3, replacedID: 1))
   }
 
   @Test("the first sender with a fix is used until it disconnects, and epochs never mix two senders")
@@ -374,11 +374,11 @@ struct NMEANetworkSessionTests {
       let admission = bench.session.admit(Self.router, at: bench.now)
       expectNil(admission)
     }
-    expectEqual(bench.session.lineStatistics.refused.map(\.reason), [.noRoom])
-    expectEqual(bench.session.lineStatistics.refused.map(\.count), [59])
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.reason), [.noRoom])
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.count), [59])
     bench.now = .boot + .seconds(60)
     let admission = try bench.admit(Self.router)
-    expectEqual(admission.replaced, fixless[0])
+    expectEqual(admission.replacedID, fixless[0])
     expectEqual(bench.stream(Self.epoch(60), from: admission.id), [])
     expectEqual(bench.wait().last, "fix 0")
     // Senders without a fix that reconnect displace each other, but not a sender with a fix.
@@ -387,7 +387,7 @@ struct NMEANetworkSessionTests {
       _ = bench.stream(Self.epoch(second), from: admission.id)
       _ = bench.wait(until: bench.now + .milliseconds(900))
       let reconnected = bench.session.admit(Self.spare, at: bench.now)
-      expect(reconnected?.replaced != admission.id)
+      expect(reconnected?.replacedID != admission.id)
     }
     expectEqual(bench.session.lineStatistics.senders.filter(\.isUsed), [.init(Self.router, isUsed: true)])
   }
@@ -406,7 +406,7 @@ struct NMEANetworkSessionTests {
       for id in [router, other] { _ = bench.stream(Self.void(second), from: id) }
     }
     expectEqual(bench.session.lineStatistics.senders.count, 2)
-    try expectEqual(bench.admit(Self.spare).replaced, other)
+    try expectEqual(bench.admit(Self.spare).replacedID, other)
   }
 
   @Test("datagrams from an address without a slot are read once another sender has had no fix for a minute")
@@ -422,7 +422,7 @@ struct NMEANetworkSessionTests {
       effects += bench.datagram(Self.epoch(second))
     }
     expectEqual(effects.first { $0.hasPrefix("fix") }, "fix 0", "\(effects)")
-    expect(bench.session.lineStatistics.refused.contains { $0.address == Self.router && $0.reason == .noRoom })
+    expect(bench.session.lineStatistics.refusedSenders.contains { $0.address == Self.router && $0.reason == .noRoom })
   }
 
   @Test(
@@ -495,8 +495,8 @@ struct NMEANetworkSessionTests {
       effects += bench.wait(until: bench.now + .milliseconds(400))
     }
     expectEqual(effects.filter { $0.hasPrefix("fix") }, (1...40).map { "fix \($0)" })
-    expectEqual(bench.session.lineStatistics.refused.map(\.reason), [.portInUse])
-    expectEqual(bench.session.lineStatistics.refused.map(\.count), [175])
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.reason), [.portInUse])
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.count), [175])
     // The first sender falls silent: the second gets its slot, but is too distant to be used at once.
     var later: [String] = []
     for second in 41...130 {
@@ -527,7 +527,7 @@ struct NMEANetworkSessionTests {
     // A restarted sender is used after the silence timeout.
     let fixes = effects.filter { $0.hasPrefix("fix") }.dropFirst(30)
     expectEqual(Array(fixes), ((31...39).map { "fix \($0)" } + (49...59).map { "fix \($0)" } + ["fix 0"]), "\(fixes)")
-    expectEqual(bench.session.lineStatistics.refused.map(\.reason), [.portInUse])
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.reason), [.portInUse])
   }
 
   private static let nothing =

@@ -16,7 +16,7 @@ struct FleetServiceTests {
     expectEqual(location?["supplementalLocation"]?.text, #"{"latitude":48.1173,"longitude":11.5166700}"#)
     expectEqual(location?["serverTime"]?.string, "2026-11-21T09:00:05.120Z")
     expectEqual(bench.lines.last, "09:00:05.120 truck-17  48.1173000,11.5166700  12.3 m/s   87°  ±4 m  fix 1.0 s old")
-    expectEqual(bench.service.accepted, 1)
+    expectEqual(bench.service.acceptedCount, 1)
     let stored = bench.send(
       "GET", "/v1/providers/p/deliveryVehicles/truck-17", headers: [("Authorization", "Bearer \(token)")])
     try expectEqual(bench.json(stored), (try bench.json(reply)))
@@ -135,7 +135,7 @@ struct FleetServiceTests {
     let bench = try FleetBench()
     let reply = bench.update(target, token: try bench.token(), body: body)
     try expectEqual(bench.status(reply), "INVALID_ARGUMENT")
-    expect(bench.service.refused == 1 && bench.service.accepted == 0)
+    expect(bench.service.refusedCount == 1 && bench.service.acceptedCount == 0)
   }
 
   @Test("an update of another vehicle is denied, and one of an unknown vehicle is not found until it is created")
@@ -232,7 +232,7 @@ struct FleetServiceTests {
       expectEqual(bench.update(token: token).status, 200)
       bench.now = bench.now.advanced(by: 5000)
     }
-    expectEqual(bench.service.warnings, 0)
+    expectEqual(bench.service.warningCount, 0)
   }
 
   @Test("each request is recorded, without its token")
@@ -263,7 +263,7 @@ struct FleetServiceTests {
       expectEqual(error?["details"]?.text.contains(#""reason":"BUSY""#), true)
       expectEqual(error?["details"]?.text.contains(#""retryDelay":"3.5s""#), true)
     }
-    expect(bench.service.accepted == 0 && bench.service.refused == 2)
+    expect(bench.service.acceptedCount == 0 && bench.service.refusedCount == 2)
     expectEqual(bench.update(token: token).status, 200)
   }
 
@@ -300,10 +300,10 @@ struct FleetServiceTests {
     let token = try bench.token()
     try bench.fault(#"{"target":"update","reset":true,"apply":true}"#)
     expectEqual(bench.update(token: token).silence, .reset)
-    expectEqual(bench.service.accepted, 1)
+    expectEqual(bench.service.acceptedCount, 1)
     try bench.fault(#"{"target":"update","delay_ms":40}"#)
     let late = bench.update(token: token)
-    expect(late.delay == 40 && late.status == 200 && bench.service.accepted == 2)
+    expect(late.delay == 40 && late.status == 200 && bench.service.acceptedCount == 2)
   }
 
   @Test(

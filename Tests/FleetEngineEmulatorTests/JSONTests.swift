@@ -67,7 +67,7 @@ struct JSONTests {
   func base64() {
     for count in 0..<20 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 37 + 250) }
-      expectEqual(Base64.decode(Base64.encodeURL(bytes), alphabet: .url), bytes)
+      expectEqual(Base64.decode(Base64.encodeURLSafe(bytes), alphabet: .url), bytes)
     }
     expectEqual(Base64.decode("//4=", alphabet: .standard), [0xFF, 0xFE])
     for bad in ["//4", "/", "//4==", "__4=", "a b=", "===="] {

@@ -25,7 +25,7 @@ struct LiveMapStateTests {
       return try #require(ReportedPosition(try JSONParser.parse(Array(json.utf8)), at: now.wall))
     }
 
-    var state: JSON { map.state(at: now).data }
+    var state: JSON { map.openingMessage(at: now).data }
 
     /// The recent events that a new page receives: age in seconds, vehicle, name of the message and its text.
     func story() throws -> [String] {
@@ -174,10 +174,10 @@ struct LiveMapStateTests {
     expectEqual(updates.map { $0["vehicle"]?.string }, ["trips/taxi-1", "taxi-1", "trips/taxi-1"])
     expectEqual(updates.map { $0["stats"]?["state"]?.string }, ["ONLINE", nil, "OFFLINE"])
     expectEqual(updates.map { $0["position"] == nil }, [false, false, true])
-    let vehicles = map.state(at: bench.now).data["vehicles"]
+    let vehicles = map.openingMessage(at: bench.now).data["vehicles"]
     expectEqual(vehicles?.members.map(\.name), ["taxi-1", "trips/taxi-1"])
     expectEqual(vehicles?["trips/taxi-1"]?["position"]?["lat"]?.double, 1, "its last position stays")
-    let story = map.state(at: bench.now).data["story"]?.array?.filter { $0["name"]?.string == "update" } ?? []
+    let story = map.openingMessage(at: bench.now).data["story"]?.array?.filter { $0["name"]?.string == "update" } ?? []
     expectEqual(story.map { $0["vehicle"]?.string }, ["trips/taxi-1", "trips/taxi-1"])
     expectEqual(story.map { $0["state"]?.string }, ["ONLINE", "OFFLINE"], "on and off duty are part of the story")
   }

@@ -115,7 +115,7 @@ struct PageFeedTests {
     let first = bench.messages()
     expect(first.map(\.name) == ["faults", "log", "log", "log", "log"] && first[0].data["faults"]?.array == [])
     expectEqual(first[1].data["text"]?.string, "10")
-    bench.feed.drop()
+    bench.feed.dropPending()
     for number in 0..<40 { bench.add("log", ["kind": "accepted", "text": .string("\(number)")]) }
     var texts: [String?] = []
     for _ in 0..<10 {
@@ -135,7 +135,7 @@ struct PageFeedTests {
     expectEqual(stats(&bench), #"{"accepted":2,"state":"ONLINE"}"#)
     bench.move("a", to: 3, stats: ["accepted": 2, "refused": 0, "state": .null])
     expectEqual(stats(&bench), #"{"state":null}"#)
-    bench.feed.pageBegins()
+    bench.feed.pageOpened()
     bench.move("a", to: 4, stats: ["accepted": 3, "refused": 0])
     expectEqual(stats(&bench), #"{"accepted":3,"refused":0}"#)
   }
@@ -146,7 +146,7 @@ struct PageFeedTests {
     bench.exhaust()
     bench.move("a", to: 1)
     bench.add("faults", ["faults": []])
-    bench.feed.drop()
+    bench.feed.dropPending()
     bench.now = bench.now.advanced(by: 10_000)
     expect(bench.due() == [] && bench.feed.deadline == nil)
   }

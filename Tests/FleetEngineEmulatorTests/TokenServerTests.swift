@@ -79,7 +79,7 @@ struct TokenServerTests {
       "GET", "/token/driver/truck-17", headers: [("Host", "127.0.0.1:80"), ("Origin", "http://evil.example")])
     let local = try Bench()
     for request in [rebound, page] { expectEqual(local.server.handle(request, at: Bench.now).status, 403) }
-    expectEqual(local.server.tokens, 0)
+    expectEqual(local.server.issuedTokenCount, 0)
     let own = Request("GET", "/token/driver/truck-17", headers: [("Host", "localhost:80")])
     expectEqual(local.server.handle(own, at: Bench.now).status, 200)
     let open = try Bench { $0.isPublic = true }
@@ -107,7 +107,7 @@ struct TokenServerTests {
     let answer = try JSONParser.parse(Array(reply.text.utf8))
     let end = answer[kind.hasPrefix("delivery") ? "expiration_timestamp_ms" : "expirationTimestamp"]
     expectEqual(end, 1_795_255_200_000)
-    expectEqual(bench.server.tokens, 1)
+    expectEqual(bench.server.issuedTokenCount, 1)
     expect(bench.lines.count == 1 && bench.lines[0].contains("truck 17  token issued (\(kind))"))
   }
 
@@ -137,7 +137,7 @@ struct TokenServerTests {
       expectEqual(bench.ask("/token/driver/a", authorization: wrong).status, 401)
     }
     expectEqual(bench.ask("/token/driver/a", authorization: "Bearer trial").status, 200)
-    expectEqual(bench.server.tokens, 1)
+    expectEqual(bench.server.issuedTokenCount, 1)
   }
 
   @Test("a token for the whole fleet is issued only if the options allow it")
@@ -158,7 +158,7 @@ struct TokenServerTests {
   func refused(path: String, status: Int) throws {
     let bench = try Bench()
     expectEqual(bench.ask(path).status, status)
-    expectEqual(bench.server.tokens, 0)
+    expectEqual(bench.server.issuedTokenCount, 0)
     expectEqual(bench.ask("/token/driver/a", method: "DELETE").status, 405)
   }
 }

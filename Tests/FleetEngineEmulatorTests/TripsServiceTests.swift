@@ -32,11 +32,11 @@ struct TripsServiceTests {
     expectEqual(vehicle["lastLocation"]?["location"]?.text, #"{"latitude":48,"longitude":11}"#)
     expectEqual(bench.lines.last, "09:00:00.400 taxi-1  OFFLINE")
     _ = try bench.trip("OFFLINE", position: nil)
-    expectEqual(bench.service.warnings, 0, "a state is not too soon")
+    expectEqual(bench.service.warningCount, 0, "a state is not too soon")
     // Hours later the vehicle is on duty again.
     bench.now = bench.now.advanced(by: 7_200_000)
     try expectEqual(bench.trip("ONLINE").status, 200)
-    expectEqual(bench.service.warnings, 0, "a vehicle off duty is not too late")
+    expectEqual(bench.service.warningCount, 0, "a vehicle off duty is not too late")
     let figures = try bench.figures("trips/taxi-1")
     expect(figures?["state"]?.string == "ONLINE" && figures?["accepted"]?.integer == 4)
     expect(figures?["minimum_gap_ms"] == nil && figures?["maximum_gap_ms"]?.integer == 400)
@@ -85,7 +85,7 @@ struct TripsServiceTests {
     let value = field.hasSuffix("Version") ? #""2026-11-21T09:00:00Z""# : field == "currentTrips" ? #"["t"]"# : #""x""#
     let body = try bench.putTrip(mask: "vehicleState", body: #"{"vehicleState":"ONLINE","\#(field)":\#(value)}"#)
     try expectEqual(bench.status(body), "INVALID_ARGUMENT")
-    expectEqual(bench.service.accepted, 0)
+    expectEqual(bench.service.acceptedCount, 0)
   }
 
   @Test(
@@ -137,7 +137,7 @@ struct TripsServiceTests {
     let bench = try FleetBench()
     _ = try bench.trip("ONLINE")
     expectEqual(bench.update("taxi-1?updateMask=lastLocation", token: try bench.token("taxi-1")).status, 200)
-    expectEqual(bench.service.warnings, 0, "the interval between updates of two vehicles does not matter")
+    expectEqual(bench.service.warningCount, 0, "the interval between updates of two vehicles does not matter")
     for key in ["taxi-1", "trips/taxi-1"] {
       let figures = try bench.figures(key)
       expect(figures?["accepted"]?.integer == 1 && figures?["tokens"]?.integer == 1)

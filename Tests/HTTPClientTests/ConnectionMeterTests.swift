@@ -53,7 +53,7 @@ struct ConnectionMeterTests {
       fixture.client.dropConnections()
       connections = Int(fixture.client.counters.connections)
     }
-    expectEqual(fixture.client.version, version)
+    expectEqual(fixture.client.httpVersion, version)
     let lines = try server.lines(running: fixture.loop) { $0.filter { $0.hasPrefix("carried") }.count == connections }
     let traffic = fixture.meter.traffic
     // A connection without HTTP/2 is closed before the server's session tickets have arrived.

@@ -31,7 +31,7 @@ struct FailureTableTests {
       ("error:0A000410:SSL routines::sslv3 alert handshake failure", false),
     ])
   func ownCertificate(message: String, isNamed: Bool) {
-    expectEqual(FailureTable.isAboutOwnCertificate(message), isNamed)
+    expectEqual(FailureTable.isClientCertificateAlert(message), isNamed)
     expectEqual(FailureTable.message(nil, message).hasSuffix("rejects the one that it was given"), isNamed)
   }
 }

@@ -48,7 +48,7 @@ struct HTTP2TransportTests {
     let lines = try bench.server.lines { $0.filter { $0.hasPrefix("request") }.count == 5 }
     expectEqual(lines.filter { $0.hasPrefix("connection") }, ["connection h2"])
     expectEqual(lines.filter { $0.hasPrefix("request") }, [1, 3, 5, 7, 9].map { "request \($0) records 1" })
-    expectEqual(bench.fixture.client.version, "HTTP/2")
+    expectEqual(bench.fixture.client.httpVersion, "HTTP/2")
     expectEqual(bench.fixture.client.counters.requests, 5)
     expectEqual(bench.fixture.client.counters.connections, 1)
   }
@@ -248,7 +248,7 @@ struct HTTP2TransportTests {
   func fallBack() throws {
     let bench = try Bench("", alpn: "http/1.1")
     for _ in 0..<3 { try expectEqual(bench.fixture.response(bench.request()).body, Array("{}".utf8)) }
-    expectEqual(bench.fixture.client.version, "HTTP/1.1")
+    expectEqual(bench.fixture.client.httpVersion, "HTTP/1.1")
     let lines = try bench.server.lines { $0.filter { $0.hasPrefix("connection") }.count == 2 }
     expectEqual(lines.filter { $0.hasPrefix("connection") }, ["connection http/1.1", "connection http/1.1"])
     bench.fixture.client.dropConnections()
@@ -265,7 +265,7 @@ struct HTTP2TransportTests {
     // The first connection has no HTTP/2, so libcurl's own HTTP is used, and its connection has HTTP/2.
     let bench = try Bench("http1;answer,\(action)")
     try expectEqual(bench.fixture.response(bench.request()).status, 200)
-    expectEqual(bench.fixture.client.version, "HTTP/2")
+    expectEqual(bench.fixture.client.httpVersion, "HTTP/2")
     switch try bench.fixture.outcome(bench.request()) {
     case .response(let response): expect(response.status >= 500)
     case .failure(let failure): expectEqual(failure.isConnectionOpen, isOpen, "\(failure)")

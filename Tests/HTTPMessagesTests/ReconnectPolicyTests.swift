@@ -15,7 +15,7 @@ struct ReconnectPolicyTests {
   private static func attempts(_ outcomes: [HTTPOutcome], every seconds: Int = 10) -> [Bool] {
     var policy = ReconnectPolicy()
     return outcomes.enumerated().map { index, outcome in
-      let isNew = policy.usesNewConnection(at: .boot + .seconds(index * seconds))
+      let isNew = policy.claimNewConnection(at: .boot + .seconds(index * seconds))
       policy.ended(outcome)
       if outcome == status(200) { policy.accepted() }
       return isNew

@@ -107,7 +107,7 @@ struct HelperProgramTests {
     let result = try run("echo begun; sleep 100 & sleep 100", deadline: .milliseconds(300))
     expectEqual(result.ending, .timedOut)
     expectEqual(String(decoding: result.output, as: UTF8.self), "begun\n")
-    expect(ContinuousClock.now - start < HelperProgram.grace)
+    expect(ContinuousClock.now - start < HelperProgram.gracePeriod)
   }
 
   @Test(

@@ -27,7 +27,7 @@ struct DutyFileTests {
     try expectEqual(String(contentsOfFile: path, encoding: .utf8), "2026-12-01T00:00:00Z\nvehicle trips/p/taxi-7\n")
     expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
     var accepted = record
-    accepted.isAccepted = true
+    accepted.isOfflineAccepted = true
     expectNil(file.store(accepted))
     expect(file.read() == (accepted, nil))
     expectNil(file.store(nil))

@@ -123,11 +123,11 @@ struct NMEANetworkSourceTests {
     for round in 1...100 {
       let hostile = try (0..<10).map { _ in try Sender(SOCK_STREAM, to: port, from: 0x7F00_0009) }
       for sender in hostile { sender.send(Self.epoch(9)) }
-      expect(try loop.runs { (source.lineStatistics?.refused.first?.count ?? 0) >= 10 * UInt64(round) })
+      expect(try loop.runs { (source.lineStatistics?.refusedSenders.first?.count ?? 0) >= 10 * UInt64(round) })
     }
     good.send(Self.epoch(2))
     expect(try loop.runs { log.fixes.count == 2 })
-    expectEqual(source.lineStatistics?.refused.map(\.address), [IPAddress(v4: 0x7F00_0009)])
+    expectEqual(source.lineStatistics?.refusedSenders.map(\.address), [IPAddress(v4: 0x7F00_0009)])
     expectEqual(source.lineStatistics?.counters.sentences, 2)
     expect(log.lost.isEmpty)
     source.stop()
@@ -148,7 +148,7 @@ struct NMEANetworkSourceTests {
     good.send(Self.epoch(3))
     expect(try loop.runs { log.fixes.count == 3 })
     expectEqual(log.fixes.compactMap { $0.timestamp.map { $0.milliseconds / 1000 % 60 } }, [1, 2, 3])
-    expect(try loop.runs { source.lineStatistics?.refused.first?.count == 50 })
+    expect(try loop.runs { source.lineStatistics?.refusedSenders.first?.count == 50 })
     expectEqual(source.lineStatistics?.counters.sentences, 3)
     source.stop()
   }

@@ -31,7 +31,7 @@ struct PauseFileTests {
     expect(file.read() == (PauseRecord(since: nil), nil))
     // The longest IDs, percent-encoded.
     var offline = record
-    offline.offline =
+    offline.offlineVehicle =
       "trips/\(String(repeating: "%F0%9F%9A%95", count: 64))/\(String(repeating: "%F0%9F%9A%95", count: 64))"
     expectNil(file.store(offline))
     expect(file.read() == (offline, nil))

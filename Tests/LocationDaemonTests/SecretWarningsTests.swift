@@ -28,8 +28,8 @@ struct SecretWarningsTests {
     let path = try directory.write("'s3cret'\n", to: "key", mode: 0o600)
     var token = Settings.Token()
     token.headers = [
-      Settings.Token.Header(name: "Authorization", value: .file(path)),
-      Settings.Token.Header(name: "X-Key", value: .file(directory("none"))),
+      Settings.Token.Header(name: "Authorization", valueSource: .file(path)),
+      Settings.Token.Header(name: "X-Key", valueSource: .file(directory("none"))),
     ]
     let warnings = SecretWarnings.warnings(token)
     expectEqual(warnings.count, 1)

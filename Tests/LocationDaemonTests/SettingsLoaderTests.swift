@@ -194,7 +194,7 @@ struct SettingsLoaderTests {
   @Test("a file beside the settings with the suffix .confirm requests a confirmation, and may contain the time limit")
   func marker() {
     for (marker, minutes) in [
-      (.failure(.missing), nil), (.failure(.denied), 10), (.failure(.directory), 10), (.success(""), 10),
+      (.failure(.missing), nil), (.failure(.permissionDenied), 10), (.failure(.directory), 10), (.success(""), 10),
       (.success("30min\n"), 30),
     ] as [(Result<String, ConfigurationEnvironment.FileProblem>, Int64?)] {
       let found = loader(Self.good, marker: marker).confirmation

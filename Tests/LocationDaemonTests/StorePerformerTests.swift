@@ -100,10 +100,10 @@ final class StorePerformerTests {
     var performer: StoreDriver? = try performer()
     performer?.start()
     expectEqual(reported, ["restored []", "healthy"])
-    let empty = try #require(performer?.bytes)
+    let empty = try #require(performer?.size)
     try add(1...50, to: try #require(performer))
-    expectEqual(performer?.bytes, empty)
-    expect(try loop.runs { (performer?.bytes ?? 0) > empty })
+    expectEqual(performer?.size, empty)
+    expect(try loop.runs { (performer?.size ?? 0) > empty })
     remove([2, 3], from: try #require(performer))
     performer?.close()
     performer = nil
@@ -119,9 +119,9 @@ final class StorePerformerTests {
   func atOnce() throws {
     let performer = try performer(settings(.zero))
     performer.start()
-    let before = try #require(performer.bytes)
+    let before = try #require(performer.size)
     try add([1], to: performer)
-    expect(try #require(performer.bytes) > before)
+    expect(try #require(performer.size) > before)
     performer.close()
   }
 
@@ -179,7 +179,7 @@ final class StorePerformerTests {
     performer.start()
     // These are more than SQLite caches in memory.
     try add(1...9000, to: performer)
-    expect(try loop.runs { (performer.bytes ?? 0) > 350_000 })
+    expect(try loop.runs { (performer.size ?? 0) > 350_000 })
     for name in ["backlog.sqlite", "backlog.sqlite-wal"] {
       let handle = try #require(FileHandle(forWritingAtPath: "\(directory)/\(name)"))
       let size = Int(try handle.seekToEnd())
@@ -202,8 +202,8 @@ final class StorePerformerTests {
     let performer = try performer()
     performer.start()
     try add(1...50, to: performer)
-    let before = performer.bytes ?? 0
-    expect(try loop.runs { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
+    let before = performer.size ?? 0
+    expect(try loop.runs { (performer.size ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
     reports = []
     let (file, log) = ("\(directory)/backlog.sqlite", "\(directory)/backlog.sqlite-wal")
     let noise = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 3) })
@@ -251,8 +251,8 @@ final class StorePerformerTests {
     let performer = try performer()
     performer.start()
     try add(1...50, to: performer)
-    let before = performer.bytes ?? 0
-    expect(try loop.runs { (performer.bytes ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
+    let before = performer.size ?? 0
+    expect(try loop.runs { (performer.size ?? 0) > before || self.onDisk("backlog.sqlite-wal") > 8192 })
     reports = []
     switch what {
     case "file":
@@ -360,7 +360,7 @@ final class StorePerformerTests {
     performer.start()
     try add(1...3, to: performer)
     expectEqual(reported, ["off"])
-    expectNil(performer.bytes)
+    expectNil(performer.size)
     performer.close()
   }
 }
@@ -384,7 +384,7 @@ private final class StoreDriver {
     timer = try loop.makeTimer { [unowned self] in handle(.deadline) }
   }
 
-  var bytes: Int64? { performer.bytes }
+  var size: Int64? { performer.size }
 
   func start() { handle(.start) }
 

@@ -48,7 +48,7 @@ struct VehicleLockTests {
       expect(attempt.holder == nil && attempt.problem == nil)
       expectNil(first.use(attempt))
       expectNil(first.attempt(settings).holder)
-      expectEqual(second.attempt(settings).holder?.process, getpid())
+      expectEqual(second.attempt(settings).holder?.processID, getpid())
       withExtendedLifetime(first) {}
     }
     expectNil(second.attempt(settings).holder)

@@ -12,7 +12,7 @@ struct TransientServiceTests {
     let service = TransientService(
       unit: "a.service", description: "a", original: "b.service", program: "/a",
       arguments: ["a", "", "$HOME", "a${B}$", "$$"], environment: [], successExitStatuses: [], timeLimit: .seconds(1))
-    expectEqual(service.writtenArguments, ["a", "", "$$HOME", "a$${B}$$", "$$$$"])
+    expectEqual(service.escapedArguments, ["a", "", "$$HOME", "a$${B}$$", "$$$$"])
   }
 
   @Test(

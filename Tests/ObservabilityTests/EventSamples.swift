@@ -102,9 +102,9 @@ enum EventSamples {
       .online(after: nil, delivered: 0, pending: 0), .online(after: .seconds(70), delivered: 1, pending: 0),
       .online(after: .seconds(7000), delivered: 24, pending: 0),
       .online(after: .seconds(7200), delivered: 0, pending: 1),
-      .online(after: .seconds(172_800), delivered: 100, pending: 7), .updateAccepted(past: 0, at: nil),
-      .updateAccepted(past: 1, at: nil),
-      .updateAccepted(past: 2, at: VehicleLocation(coordinate: try place(), time: stamp)),
+      .online(after: .seconds(172_800), delivered: 100, pending: 7), .updateAccepted(past: 0, location: nil),
+      .updateAccepted(past: 1, location: nil),
+      .updateAccepted(past: 2, location: VehicleLocation(coordinate: try place(), time: stamp)),
       .offline(silence, after: .seconds(60), suppressed: 1),
       .offline(silence, after: .milliseconds(999), suppressed: 2),
       .stillOffline(silence, after: .seconds(600), attempts: 1), .compactUpdatesRefused(httpStatus: 415),
@@ -125,8 +125,8 @@ enum EventSamples {
     .tokenNotKept("no directory"), .tokenFailed(TokenFailure(.status(500), "HTTP 500"), left: nil, suppressed: 0),
     .tokenFailed(TokenFailure(.notJWT, "not a JWT"), left: .seconds(600), suppressed: 4),
     .tokenRemark(ExternalText("hello")),
-    .tokenRefused(nil, retry: .seconds(60)), .tokenRefused(role, retry: .seconds(60)),
-    .tokenRefused(role.explained(by: unsigned), retry: .seconds(900)),
+    .tokenRefused(nil, retryDelay: .seconds(60)), .tokenRefused(role, retryDelay: .seconds(60)),
+    .tokenRefused(role.explained(by: unsigned), retryDelay: .seconds(900)),
   ]
 
   private static let backlog: [Event] =
@@ -139,7 +139,8 @@ enum EventSamples {
     ]
     + Backlog.Removal.allCases.flatMap { reason -> [Event] in
       [
-        .positionsDropped(1, reason, suppressed: 0), .positionsDropped(12, reason, within: 12.3, suppressed: 3),
+        .positionsDropped(1, reason, suppressed: 0),
+        .positionsDropped(12, reason, interpolationError: 12.3, suppressed: 3),
       ]
     }
 
@@ -171,17 +172,17 @@ enum EventSamples {
     .networkLost(suppressed: 0), .networkLost(suppressed: 3), .networkBack(["eth0", "wwan0"], after: .seconds(400)),
     .trafficOfDay(traffic(updates: 2880)), .trafficOfDay(traffic(updates: 1)), .trafficOfDay(traffic(updates: 0)),
     .networkUnwatched("socket: denied"), .resumed(after: .milliseconds(3_599_600)),
-    .vehicleInUse(by: VehicleHolder(unit: "fleet-locationd@van.service", process: 812)),
-    .vehicleInUse(by: VehicleHolder(unit: nil, process: 812)),
-    .vehicleInUse(by: VehicleHolder(unit: nil, process: nil)),
+    .vehicleInUse(by: VehicleHolder(unit: "fleet-locationd@van.service", processID: 812)),
+    .vehicleInUse(by: VehicleHolder(unit: nil, processID: 812)),
+    .vehicleInUse(by: VehicleHolder(unit: nil, processID: nil)),
     .vehicleFree(after: .seconds(1800)), .vehicleNotLocked("the directory"),
-    .paused(PauseRecord(since: nil), isOld: false), .paused(PauseRecord(since: nil), isOld: true),
-    .paused(PauseRecord(since: stamp + .milliseconds(300)), isOld: true), .pauseEnded(after: nil),
+    .paused(PauseRecord(since: nil), isRestored: false), .paused(PauseRecord(since: nil), isRestored: true),
+    .paused(PauseRecord(since: stamp + .milliseconds(300)), isRestored: true), .pauseEnded(after: nil),
     .pauseEnded(after: .seconds(1800)), .pauseNotKept("the file"),
-    .offDuty(DutyRecord(since: nil), isOld: false), .offDuty(DutyRecord(since: stamp), isOld: true),
+    .offDuty(DutyRecord(since: nil), isRestored: false), .offDuty(DutyRecord(since: stamp), isRestored: true),
     .onDuty(after: nil, isPaused: false), .onDuty(after: .seconds(1800), isPaused: true), .dutyNotKept("the file"),
     .stateOffline(after: nil), .stateOffline(after: .seconds(75)), .stateOfflineFailed(silence, suppressed: 0),
-    .stateOfflineFailed(role, suppressed: 3), .stateOfflineMissing(vehicle: "taxi-1", isRepeated: true),
-    .stateOfflineMissing(vehicle: "taxi-1", isRepeated: false),
+    .stateOfflineFailed(role, suppressed: 3), .stateOfflineMissing(vehicle: "taxi-1", isSentAtNextStart: true),
+    .stateOfflineMissing(vehicle: "taxi-1", isSentAtNextStart: false),
   ]
 }

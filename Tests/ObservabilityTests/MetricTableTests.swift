@@ -60,8 +60,8 @@ struct MetricTableTests {
     try expectEqual(
       values(SettingsStatus(hash: hash, mistake: "a.toml:1: what")),
       [info, "config_last_reload_success 0", "config_kept 1"])
-    let good = SettingsStatus.Reload(at: .boot, mistake: nil)
-    let bad = SettingsStatus.Reload(at: .boot, mistake: "a.toml:1: what")
+    let good = SettingsStatus.Reload(endedAt: .boot, mistake: nil)
+    let bad = SettingsStatus.Reload(endedAt: .boot, mistake: "a.toml:1: what")
     try expectEqual(
       values(SettingsStatus(hash: hash, lastReload: good)), [info, "config_last_reload_success 1", "config_kept 0"])
     try expectEqual(
@@ -121,7 +121,7 @@ struct MetricTableTests {
     expectEqual(
       SettingsStatus(hash: "0", mistake: "a.toml:1: what\na.toml:2: why\na.toml:3: who").statusSuffix,
       "; settings have a mistake, the last ones that worked are used: a.toml:1: what (and 2 more)")
-    let reload = SettingsStatus.Reload(at: .boot, mistake: "a.toml:1: what")
+    let reload = SettingsStatus.Reload(endedAt: .boot, mistake: "a.toml:1: what")
     expectEqual(
       SettingsStatus(hash: "0", lastReload: reload).statusSuffix,
       "; reload failed, the previous settings are in force: a.toml:1: what")
@@ -152,10 +152,10 @@ struct MetricTableTests {
     var fixture = try AgentFixture()
     try fixture.comeOnline()
     let lost = Moment(boot: fixture.moment.boot, wall: Timestamp(seconds: 1000))
-    expectEqual(MetricReading(fixture.agent.snapshot(at: lost)).lastUpdate, AgentFixture.start + .milliseconds(200))
+    expectEqual(MetricReading(fixture.agent.snapshot(at: lost)).lastUpdateTime, AgentFixture.start + .milliseconds(200))
     let fresh = try AgentFixture()
     expectNil(MetricReading(fresh.agent.snapshot(at: lost)).clockOffset)
-    expectNil(MetricReading(fresh.agent.snapshot(at: lost)).lastFix)
+    expectNil(MetricReading(fresh.agent.snapshot(at: lost)).lastFixTime)
   }
 
   @Test("label values are escaped, even the failure reasons of a token command")

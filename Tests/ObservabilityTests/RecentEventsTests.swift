@@ -11,14 +11,14 @@ struct RecentEventsTests {
   func events() {
     var events = RecentEvents()
     for index in 1...12 {
-      events.note(.stopping(.signal("reason \(index)")), at: .boot + .seconds(Int64(index)))
-      events.note(.updateAccepted(past: index, at: nil), at: .boot + .seconds(Int64(index)))
+      events.add(.stopping(.signal("reason \(index)")), at: .boot + .seconds(Int64(index)))
+      events.add(.updateAccepted(past: index, location: nil), at: .boot + .seconds(Int64(index)))
     }
-    events.note(.stopping(.signal("reason 12")), at: .boot + .seconds(20))
-    events.note(.settingsWarning(String(repeating: "x", count: 5000)), at: .boot + .seconds(21))
+    events.add(.stopping(.signal("reason 12")), at: .boot + .seconds(20))
+    events.add(.settingsWarning(String(repeating: "x", count: 5000)), at: .boot + .seconds(21))
     let report = events.report(at: .boot + .seconds(30))
     expectEqual(report.count, RecentEvents.capacity)
-    expectEqual(report[0].sentence.count, RecentEvents.maximumLength)
+    expectEqual(report[0].sentence.count, RecentEvents.maximumSentenceLength)
     expectEqual(report[0].level, "warning")
     expectEqual(
       report[1],

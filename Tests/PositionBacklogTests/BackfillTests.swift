@@ -48,7 +48,7 @@ struct BackfillTests {
     }
 
     var sendable: ArraySlice<Backlog.Record> {
-      backlog.sendable(before: Timestamp(seconds: 100_000), age: .seconds(200_000))
+      backlog.sendable(before: Timestamp(seconds: 100_000), maxAge: .seconds(200_000))
     }
 
     private func nextLive() throws -> VehicleLocation {
@@ -74,7 +74,7 @@ struct BackfillTests {
         _ = backfill.acceptedWithoutPast(at: now)
         return true
       }
-      if !backfill.isControl { delivered += seconds }
+      if !backfill.isControlSelected { delivered += seconds }
       let dropped = backfill.accepted(ids)
       refused += dropped.map { $0.milliseconds / 1000 }
       _ = backlog.remove(ids, .delivered) + backlog.remove(dropped, .rejected)

@@ -31,7 +31,7 @@ struct BacklogTests {
   func batch() throws {
     let backlog = try backlog([10, 20, 30, 40])
     func batch(_ limit: Int, age: Int = 100, before second: Int64 = 40) -> [Int64] {
-      seconds(Array(backlog.sendable(before: Timestamp(seconds: second), age: .seconds(age)).prefix(limit)))
+      seconds(Array(backlog.sendable(before: Timestamp(seconds: second), maxAge: .seconds(age)).prefix(limit)))
     }
     expectEqual(batch(2), [10, 20])
     expectEqual(batch(9), [10, 20, 30])

@@ -206,7 +206,7 @@ struct TrackThinningTests {
         switch event {
         case 0:
           // Part of the backlog is delivered.
-          let batch = backlog.sendable(before: location.time, age: .seconds(700_000)).prefix(60)
+          let batch = backlog.sendable(before: location.time, maxAge: .seconds(700_000)).prefix(60)
           elsewhere += batch.map(\.location)
           _ = backlog.remove(batch.map(\.id), .delivered)
         case 1:

@@ -69,7 +69,7 @@ struct FixFilterTests {
     arguments: [18.0, 3600, -86_400], [0.0, 18, 36])
   func leaps(error: Double, more: Double) throws {
     var filter = filter()
-    filter.trust(TimeBounds(FixFilterTests.start, precision: .seconds(1), since: .boot, until: .boot))
+    filter.setTimeBounds(TimeBounds(FixFilterTests.start, precision: .seconds(1), since: .boot, until: .boot))
     var accepted: [Int] = []
     for second in 1...60 {
       let wrong = (20..<50).contains(second) ? error + ((30..<35).contains(second) ? more : 0) : 0
@@ -91,7 +91,7 @@ struct FixFilterTests {
     var accepted: [Int] = []
     for second in 1...40 {
       if second == 22 {
-        filter.trust(
+        filter.setTimeBounds(
           TimeBounds(
             FixFilterTests.start + .seconds(16), precision: .seconds(1), since: .boot + .seconds(10),
             until: .boot + .seconds(22)))

@@ -163,9 +163,9 @@ struct FixReferenceTests {
     // The drift after two steps of a receiver that reports a speed of 0 is 0.9 · step + step.
     func drifted(by step: Double, accuracy: Double = 3) throws -> FixReference {
       var second = try reference(step, at: 1, speed: 0, accuracy: accuracy)
-      second.drift(from: try reference(0, at: 0, speed: 0, accuracy: accuracy))
+      second.accumulateDrift(from: try reference(0, at: 0, speed: 0, accuracy: accuracy))
       var third = try reference(2 * step, at: 2, speed: 0, accuracy: accuracy)
-      third.drift(from: second)
+      third.accumulateDrift(from: second)
       return third
     }
     let other = try reference(0, at: 3, speed: 0, accuracy: 40)
@@ -180,14 +180,14 @@ struct FixReferenceTests {
   func driftCancels() throws {
     let other = try reference(0, at: 9, speed: 0)
     var away = try reference(60, at: 1, speed: 0)
-    away.drift(from: try reference(0, at: 0, speed: 0))
+    away.accumulateDrift(from: try reference(0, at: 0, speed: 0))
     expect(other.outweighs(away))
     var back = try reference(0, at: 2, speed: 0)
-    back.drift(from: away)
+    back.accumulateDrift(from: away)
     // The drift is 0.9 · 60 m − 60 m.
     expect(!other.outweighs(back))
     var late = try reference(60, at: 5.1, speed: 0)
-    late.drift(from: try reference(0, at: 0, speed: 0))
+    late.accumulateDrift(from: try reference(0, at: 0, speed: 0))
     expect(!other.outweighs(late))
   }
 

@@ -135,7 +135,7 @@ struct SerialPortTests {
     arguments: [
       ("/no/such/device", SerialPortErrorCode.missing, "/dev/serial/by-id"), ("/tmp", .wrongKind, "directory"),
       ("/dev/null", .wrongKind, "/dev/serial/by-id"),
-      ("/proc/self/status", .denied, "dialout"), ("/etc/hostname", .wrongKind, "replay"),
+      ("/proc/self/status", .permissionDenied, "dialout"), ("/etc/hostname", .wrongKind, "replay"),
     ])
   func refused(path: String, code: SerialPortErrorCode, word: String) throws {
     let loop = try EventLoop()
@@ -143,7 +143,7 @@ struct SerialPortTests {
       _ = try SerialPort(loop: loop, path: path, baud: 9600, onBytes: { _ in }, onEnd: { _ in })
     }
     // Root can open /proc/self/status for writing, and then finds that it is not a device.
-    expect(error?.code == code || (code == .denied && error?.code == .wrongKind), "\(error?.message ?? "")")
+    expect(error?.code == code || (code == .permissionDenied && error?.code == .wrongKind), "\(error?.message ?? "")")
     expectEqual(error?.message.hasPrefix(path + ": "), true)
     if error?.code == code { expectEqual(error?.message.contains(word), true) }
   }

@@ -15,14 +15,14 @@ struct DriveLimitsTests {
   /// A wandering route with everything from gentle bends to U-turns.
   private func wandering(_ seed: UInt64, points: Int = 60) throws -> Route {
     var random = SplitMix64(seed: seed)
-    var place = try #require(Coordinate(latitude: 40 + random.unit() * 20, longitude: random.unit() * 300 - 150))
-    var heading = random.unit() * 360
+    var place = try #require(Coordinate(latitude: 40 + random.uniform() * 20, longitude: random.uniform() * 300 - 150))
+    var heading = random.uniform() * 360
     var result = [Route.Point(coordinate: place, elevation: 10)]
     for _ in 0..<points {
-      let roll = random.unit()
+      let roll = random.uniform()
       heading += roll < 0.1 ? 180 : roll < 0.5 ? random.normal() * 60 : random.normal() * 8
-      place = place.moved(by: roll < 0.3 ? 3 + random.unit() * 10 : 20 + random.unit() * 400, heading: heading)
-      result.append(Route.Point(coordinate: place, elevation: random.unit() * 100))
+      place = place.moved(by: roll < 0.3 ? 3 + random.uniform() * 10 : 20 + random.uniform() * 400, heading: heading)
+      result.append(Route.Point(coordinate: place, elevation: random.uniform() * 100))
     }
     return try #require(Route(points: result))
   }
@@ -30,10 +30,10 @@ struct DriveLimitsTests {
   private func settings(_ seed: UInt64, loop: Bool) -> SimulationSettings {
     var random = SplitMix64(seed: seed &+ 99)
     var settings = SimulationSettings.exact
-    settings.speed = 5 + random.unit() * 30
-    settings.acceleration = 0.5 + random.unit() * 3
-    settings.braking = 0.5 + random.unit() * 4
-    settings.lateralAcceleration = 0.5 + random.unit() * 4
+    settings.speed = 5 + random.uniform() * 30
+    settings.acceleration = 0.5 + random.uniform() * 3
+    settings.braking = 0.5 + random.uniform() * 4
+    settings.lateralAcceleration = 0.5 + random.uniform() * 4
     settings.loops = loop
     settings.stops = [
       .init(.distance(500), dwell: .seconds(30)), .init(.distance(1200), dwell: .seconds(45)),

@@ -53,7 +53,7 @@ struct DutyScenarios {
         duration: 600, acts: [(301, .powerCut(afterEffects: effects, seconds: 20)), (301, .pause), (340, .pause)],
         settings: Self.trips))
     expectEqual(world.runNumber, 1)
-    expectEqual(world.pauseNote?.offline, "trips/provider/truck-1")
+    expectEqual(world.pauseNote?.offlineVehicle, "trips/provider/truck-1")
     expectEqual(world.server.states.last?.isOnline, false)
   }
 
@@ -149,7 +149,7 @@ struct DutyScenarios {
         duration: 400, faults: [Fault(.latency(4000), 250..<400)], acts: [(300 + offset, .pause)],
         settings: Self.trips + [.interval(5)]))
     expectEqual(world.server.states.last?.isOnline, false)
-    expect(world.pauseNote?.offline != nil)
+    expect(world.pauseNote?.offlineVehicle != nil)
     expect(world.attempts((300 + offset)..<400) <= 5)
   }
 
@@ -163,7 +163,7 @@ struct DutyScenarios {
         acts: [(301 + second, .pause)], settings: Self.trips + [.interval(5)]))
     expect(world.abandonedIDs.count >= 1)
     expectEqual(world.server.states.last?.isOnline, false)
-    expect(world.pauseNote?.offline != nil)
+    expect(world.pauseNote?.offlineVehicle != nil)
     expect(world.events(.stateOfflineMissing).isEmpty)
   }
 
@@ -183,7 +183,7 @@ struct DutyScenarios {
         duration: 600, faults: [Fault(.silent, 200..<600)], acts: [(301, .pause), (400, .stop(within: 3))],
         settings: Self.trips))
     expectEqual(world.finishedAt.map { $0 <= World.time(403) }, true)
-    expect(world.pauseNote != nil && world.pauseNote?.offline == nil)
+    expect(world.pauseNote != nil && world.pauseNote?.offlineVehicle == nil)
     expectEqual(
       world.events(.stateOfflineMissing),
       ["Fleet Engine has not accepted OFFLINE for vehicle truck-1: it is sent again after the next start"])
@@ -234,7 +234,7 @@ struct DutyScenarios {
         acts: [(301, .powerCut(afterEffects: effects, seconds: 20)), (301, .goOffline), (340, .goOffline)],
         settings: Self.trips))
     expectEqual(world.runNumber, 1)
-    expect(world.dutyNote?.vehicle == "trips/provider/truck-1" && world.dutyNote?.isAccepted == true)
+    expect(world.dutyNote?.vehicle == "trips/provider/truck-1" && world.dutyNote?.isOfflineAccepted == true)
     expect(states(world, from: 345).allSatisfy { !$0 })
     expect(world.applied(345..<600).count > 15)
   }
@@ -251,7 +251,7 @@ struct DutyScenarios {
         ],
         acts: [(300 + offset, .goOffline)], settings: Self.trips + [.interval(5)]))
     expectEqual(world.server.states.last?.isOnline, false)
-    expectEqual(world.dutyNote?.isAccepted, true)
+    expectEqual(world.dutyNote?.isOfflineAccepted, true)
   }
 
   @Test(
@@ -392,7 +392,7 @@ struct DutyScenarios {
     expectEqual(states(world, of: "truck-2"), [false])
     expectEqual(states(world).last, true)
     expectEqual(world.events(.stateOfflineMissing).count, 1)
-    expectEqual(world.pauseNote?.offline, "trips/provider/truck-2")
+    expectEqual(world.pauseNote?.offlineVehicle, "trips/provider/truck-2")
   }
 
   @Test("after a suspend and a change of network while OFFLINE is in flight, OFFLINE is sent again at once")

@@ -17,8 +17,8 @@ struct ClockComparisonTests {
     _ first: (Moment, Duration), _ second: (Moment, Duration)
   ) -> [ClockComparison.Change] {
     var clocks = ClockComparison(first.0, awake: first.1)
-    let changes = clocks.read(second.0, awake: second.1)
-    expect(clocks.read(second.0, awake: second.1).isEmpty)
+    let changes = clocks.update(second.0, awake: second.1)
+    expect(clocks.update(second.0, awake: second.1).isEmpty)
     return changes
   }
 
@@ -34,7 +34,7 @@ struct ClockComparisonTests {
   func sleep() {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(3700, slept: 3595))
-    expectEqual(changes, [.slept(.seconds(3595))])
+    expectEqual(changes, [.suspended(.seconds(3595))])
   }
 
   @Test("a clock step is reported with its size and direction", arguments: [-3600.0, 2.5, 1_796_083_200])
@@ -48,6 +48,6 @@ struct ClockComparisonTests {
   func both() {
     let changes = ClockComparisonTests.changes(
       ClockComparisonTests.reading(100), ClockComparisonTests.reading(200, slept: 90, wall: 5))
-    expectEqual(changes, [.slept(.seconds(90)), .stepped(.seconds(5))])
+    expectEqual(changes, [.suspended(.seconds(90)), .stepped(.seconds(5))])
   }
 }

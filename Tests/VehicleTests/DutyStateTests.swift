@@ -29,14 +29,14 @@ struct DutyStateTests {
 
   @Test("a token file that changes is read at once, or, during a pause, when the pause ends")
   mutating func token() {
-    expectEqual(dutyState.tokenFileChanged(), true)
+    expectEqual(dutyState.admitTokenFileChange(), true)
     _ = dutyState.pause(pauseRecord)
-    expectEqual(dutyState.tokenFileChanged(), false)
+    expectEqual(dutyState.admitTokenFileChange(), false)
     expectEqual(dutyState.pause, pauseRecord)
     expectEqual(dutyState.resume()?.isTokenFileChanged, true)
     _ = dutyState.pause(pauseRecord)
     // A pending OFFLINE needs the token, so the file is read during the pause.
-    expectEqual(dutyState.tokenFileChanged(isNeeded: true), true)
+    expectEqual(dutyState.admitTokenFileChange(isTokenNeeded: true), true)
     expectEqual(dutyState.resume()?.isTokenFileChanged, false)
   }
 
@@ -44,9 +44,9 @@ struct DutyStateTests {
   mutating func offline() {
     expect(!dutyState.isOfflinePending(for: "a"))
     _ = dutyState.pause(pauseRecord)
-    expect(dutyState.isOfflinePending(for: "a") && !dutyState.isAcceptedEarly)
+    expect(dutyState.isOfflinePending(for: "a") && !dutyState.isOfflineAcceptedEarly)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: false), true)
-    expect(dutyState.pause?.since == pauseRecord.since && dutyState.pause?.offline == "a")
+    expect(dutyState.pause?.since == pauseRecord.since && dutyState.pause?.offlineVehicle == "a")
     expect(!dutyState.isOfflinePending(for: "a") && dutyState.isOfflinePending(for: "b"))
     _ = dutyState.resume()
     expect(!dutyState.isOfflinePending(for: "b"))
@@ -59,12 +59,12 @@ struct DutyStateTests {
   mutating func early() {
     _ = dutyState.pause(pauseRecord)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: true), false)
-    expect(dutyState.isOfflinePending(for: "a") && dutyState.isAcceptedEarly)
+    expect(dutyState.isOfflinePending(for: "a") && dutyState.isOfflineAcceptedEarly)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: false), true)
-    expect(!dutyState.isAcceptedEarly)
+    expect(!dutyState.isOfflineAcceptedEarly)
     expectEqual(dutyState.acceptedOffline(of: "b", isEarly: true), false)
     expectEqual(dutyState.vehicleChanged(), false)
-    expect(dutyState.isOfflinePending(for: "b") && !dutyState.isAcceptedEarly)
+    expect(dutyState.isOfflinePending(for: "b") && !dutyState.isOfflineAcceptedEarly)
   }
 
   @Test("off duty, OFFLINE is pending until it is accepted; one OFFLINE is enough if a pause begins as well")
@@ -74,17 +74,17 @@ struct DutyStateTests {
     expectNil(dutyState.goOffline(DutyRecord(since: nil, vehicle: "a")))
     expect(dutyState.isOffline && dutyState.isOfflinePending(for: "a"))
     // The same OFFLINE also serves a pause that begins before it is accepted.
-    expectNil(dutyState.pause(pauseRecord)?.offline)
+    expectNil(dutyState.pause(pauseRecord)?.offlineVehicle)
     expectEqual(dutyState.acceptedOffline(of: "a", isEarly: false), true)
-    expect(dutyState.offDuty?.isAccepted == true && dutyState.pause?.offline == "a")
+    expect(dutyState.offDuty?.isOfflineAccepted == true && dutyState.pause?.offlineVehicle == "a")
     _ = dutyState.resume()
     expect(dutyState.isOffline && !dutyState.isOfflinePending(for: "a"))
     // A later pause needs no further OFFLINE.
-    expectEqual(dutyState.pause(pauseRecord)?.offline, "a")
+    expectEqual(dutyState.pause(pauseRecord)?.offlineVehicle, "a")
     expect(dutyState.goOnline()?.since == pauseRecord.since && dutyState.goOnline() == nil)
     expect(dutyState.isOffline && !dutyState.isOfflinePending(for: "a"))
     // Off duty again in this pause, whose OFFLINE has been accepted.
-    expectEqual(dutyState.goOffline(record)?.isAccepted, true)
+    expectEqual(dutyState.goOffline(record)?.isOfflineAccepted, true)
     _ = dutyState.resume()
     expectEqual(dutyState.vehicleChanged(), true)
     expect(!dutyState.isOffline)
@@ -95,11 +95,11 @@ struct DutyStateTests {
     var record = DutyRecord(since: pauseRecord.since, vehicle: "trips/p/v%201")
     expectEqual(record.text, pauseRecord.text + "vehicle trips/p/v%201\n")
     expectEqual(DutyRecord(text: record.text), record)
-    record.isAccepted = true
+    record.isOfflineAccepted = true
     expectEqual(record.text, pauseRecord.text + "vehicle trips/p/v%201\naccepted\n")
     expectEqual(DutyRecord(text: record.text), record)
     // An incomplete line is ignored.
-    expectEqual(DutyRecord(text: String(record.text.dropLast())).isAccepted, false)
+    expectEqual(DutyRecord(text: String(record.text.dropLast())).isOfflineAccepted, false)
     for text in [
       "", "\n", "unknown\n", "\nvehicle ", "\nvehicle a", "\nvehicle a b\n", "\nvehicle \naccepted\n", "\u{0}",
     ] {
@@ -111,7 +111,7 @@ struct DutyStateTests {
   func text() {
     expectEqual(PauseRecord(text: pauseRecord.text), pauseRecord)
     var offline = pauseRecord
-    offline.offline = "trips/p/v%201"
+    offline.offlineVehicle = "trips/p/v%201"
     expectEqual(offline.text, pauseRecord.text + "offline trips/p/v%201\n")
     expectEqual(PauseRecord(text: offline.text), offline)
     // An incomplete or invalid line is ignored.

@@ -42,14 +42,14 @@ struct EventRateLimiterTests {
 
   @Test("positions that are removed undelivered are reported once in ten minutes; delivered ones never are")
   mutating func removals() {
-    expectNil(eventLimiter.removed(3, .delivered, within: 0, at: at(0)))
+    expectNil(eventLimiter.removed(3, .delivered, interpolationError: 0, at: at(0)))
     expectEqual(
-      eventLimiter.removed(3, .rejected, within: 12, at: at(0)),
-      .positionsDropped(3, .rejected, within: 12, suppressed: 0))
-    expectNil(eventLimiter.removed(1, .rejected, within: 12, at: at(10)))
+      eventLimiter.removed(3, .rejected, interpolationError: 12, at: at(0)),
+      .positionsDropped(3, .rejected, interpolationError: 12, suppressed: 0))
+    expectNil(eventLimiter.removed(1, .rejected, interpolationError: 12, at: at(10)))
     expectEqual(
-      eventLimiter.removed(1, .rejected, within: 12, at: at(600)),
-      .positionsDropped(1, .rejected, within: 12, suppressed: 1)
+      eventLimiter.removed(1, .rejected, interpolationError: 12, at: at(600)),
+      .positionsDropped(1, .rejected, interpolationError: 12, suppressed: 1)
     )
   }
 
@@ -69,14 +69,14 @@ struct EventRateLimiterTests {
 
   @Test("a flapping network is reported once in ten minutes, and its return only after a reported loss")
   mutating func network() {
-    expectEqual(eventLimiter.network(.lost, names: [], at: at(0)), .networkLost(suppressed: 0))
+    expectEqual(eventLimiter.networkChanged(.lost, links: [], at: at(0)), .networkLost(suppressed: 0))
     expectEqual(
-      eventLimiter.network(.back(after: .seconds(5)), names: ["wwan0"], at: at(5)),
+      eventLimiter.networkChanged(.back(after: .seconds(5)), links: ["wwan0"], at: at(5)),
       .networkBack(["wwan0"], after: .seconds(5)))
-    expectNil(eventLimiter.network(.lost, names: [], at: at(10)))
-    expectNil(eventLimiter.network(.back(after: .seconds(5)), names: ["wwan0"], at: at(15)))
-    expectNil(eventLimiter.network(.moved, names: ["wwan0"], at: at(20)))
-    expectEqual(eventLimiter.network(.lost, names: [], at: at(600)), .networkLost(suppressed: 1))
+    expectNil(eventLimiter.networkChanged(.lost, links: [], at: at(10)))
+    expectNil(eventLimiter.networkChanged(.back(after: .seconds(5)), links: ["wwan0"], at: at(15)))
+    expectNil(eventLimiter.networkChanged(.pathChanged, links: ["wwan0"], at: at(20)))
+    expectEqual(eventLimiter.networkChanged(.lost, links: [], at: at(600)), .networkLost(suppressed: 1))
   }
 
   @Test("clock steps are reported at most once a minute, with the number of suppressed reports")

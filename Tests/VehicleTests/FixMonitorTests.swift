@@ -19,10 +19,10 @@ struct FixMonitorTests {
 
   @Test("only the first fix is reported")
   mutating func first() {
-    expect(monitor.newest == nil && monitor.missingAt == nil && !monitor.isLost)
+    expect(monitor.newest == nil && monitor.missingDeadline == nil && !monitor.isLost)
     expectEqual(monitor.accepted(fix, at: at(5)), .firstFix(fix))
     expectNil(monitor.accepted(fix, at: at(6)))
-    expect(monitor.newest?.at == at(6) && monitor.missingAt == at(36))
+    expect(monitor.newest?.at == at(6) && monitor.missingDeadline == at(36))
   }
 
   @Test("a lost fix is reported once, and its return with the time since the last one")
@@ -31,10 +31,10 @@ struct FixMonitorTests {
     _ = monitor.accepted(fix, at: at(5))
     monitor.rejected(.inaccurate)
     expectEqual(monitor.reportMissing(inView: nil, at: at(40)), .fixLost(.inaccurate))
-    expect(monitor.isLost && monitor.missingAt == nil && monitor.newest?.at == at(5))
+    expect(monitor.isLost && monitor.missingDeadline == nil && monitor.newest?.at == at(5))
     expectNil(monitor.reportMissing(inView: nil, at: at(40)))
     expectEqual(monitor.accepted(fix, at: at(60)), .fixRegained(after: .seconds(55)))
-    expect(!monitor.isLost && monitor.missingAt == at(90))
+    expect(!monitor.isLost && monitor.missingDeadline == at(90))
   }
 
   @Test("a missing first fix is reported once, a minute after a source was opened")
@@ -42,14 +42,14 @@ struct FixMonitorTests {
     expectNil(monitor.reportMissing(inView: nil, at: at(100)))
     monitor.setReading(true, at: at(5))
     monitor.setReading(true, at: at(6))
-    expect(monitor.missingAt == at(65) && monitor.missingSince == at(5))
+    expect(monitor.missingDeadline == at(65) && monitor.missingSince == at(5))
     monitor.setReading(false, at: at(20))
-    expect(monitor.missingAt == nil && monitor.missingSince == nil)
+    expect(monitor.missingDeadline == nil && monitor.missingSince == nil)
     monitor.setReading(true, at: at(30))
     monitor.rejected(.stale)
     expectEqual(monitor.reportMissing(inView: 3, at: at(90)), .noFix(after: .seconds(60), inView: 3, .stale))
     expectNil(monitor.reportMissing(inView: 3, at: at(200)))
-    expect(monitor.missingAt == nil && monitor.missingSince == at(30))
+    expect(monitor.missingDeadline == nil && monitor.missingSince == at(30))
     expectEqual(monitor.accepted(fix, at: at(201)), .firstFix(fix))
     expectNil(monitor.missingSince)
   }

@@ -42,22 +42,22 @@ struct LifecycleTests {
 
   @Test("half of the stop timeout, at most 5 s, is reserved for OFFLINE after the last positions")
   func offlineOnStop() {
-    expectEqual(Lifecycle.reserve(of: .seconds(3)), .milliseconds(1500))
-    expectEqual(Lifecycle.reserve(of: .seconds(60)), .seconds(5))
+    expectEqual(Lifecycle.offlineReserve(of: .seconds(3)), .milliseconds(1500))
+    expectEqual(Lifecycle.offlineReserve(of: .seconds(60)), .seconds(5))
     var lifecycle = Lifecycle()
     _ = lifecycle.drain(until: LifecycleTests.later, reserving: .seconds(5))
     expectEqual(lifecycle.state, .draining(until: LifecycleTests.later - .seconds(5)))
-    lifecycle.setOffline()
+    lifecycle.beginSettingOffline()
     expectEqual(lifecycle.state, .settingOffline(until: LifecycleTests.later, attempted: false, isStopRequested: false))
     expect(lifecycle.isFinalAttemptMade && lifecycle.isSettingOffline)
-    lifecycle.attempt()
+    lifecycle.beginAttempt()
     _ = lifecycle.stop(until: LifecycleTests.soon)
     expectEqual(lifecycle.state, .settingOffline(until: LifecycleTests.soon, attempted: true, isStopRequested: true))
     expectNil(lifecycle.finish(undelivered: 0, Statistics()).statistics)
     var stopped = Lifecycle()
     _ = stopped.stop(until: LifecycleTests.soon, reserving: .seconds(2))
     expectEqual(stopped.state, .stopping(until: LifecycleTests.soon - .seconds(2), attempted: false))
-    stopped.setOffline()
+    stopped.beginSettingOffline()
     expectEqual(stopped.state, .settingOffline(until: LifecycleTests.soon, attempted: false, isStopRequested: true))
   }
 
@@ -76,14 +76,14 @@ struct LifecycleTests {
   @Test("an attempt is the final one only after a stop was requested")
   func attempt() {
     var lifecycle = Lifecycle()
-    lifecycle.attempt()
+    lifecycle.beginAttempt()
     expect(lifecycle.isRunning)
     _ = lifecycle.drain(until: LifecycleTests.soon)
-    lifecycle.attempt()
+    lifecycle.beginAttempt()
     expect(!lifecycle.isFinalAttemptMade)
     _ = lifecycle.stop(until: LifecycleTests.soon)
     expect(!lifecycle.isFinalAttemptMade)
-    lifecycle.attempt()
+    lifecycle.beginAttempt()
     expect(lifecycle.isFinalAttemptMade)
   }
 

@@ -54,7 +54,7 @@ struct NetworkGateTests {
   mutating func moved() {
     _ = update(network(2), at: 0)
     expectEqual(update(network(2), at: 1), .none)
-    expectEqual(update(network(3), at: 2), .moved)
+    expectEqual(update(network(3), at: 2), .pathChanged)
     expect(!gate.isAbsent)
   }
 

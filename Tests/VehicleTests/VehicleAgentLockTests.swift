@@ -11,7 +11,7 @@ import Timekeeping
 @testable import Vehicle
 
 struct VehicleAgentLockTests {
-  private static let van = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
+  private static let van = VehicleHolder(unit: "fleet-locationd@van.service", processID: 812)
 
   @Test("while another process has locked the vehicle, nothing is sent, queued or fetched; the lock is tried every 5 s")
   func inUse() throws {
@@ -82,7 +82,7 @@ struct VehicleAgentLockTests {
     var fixture = try AgentFixture()
     _ = fixture.handle(.vehicleLocked(by: Self.van), at: 0)
     expect(fixture.handle(.vehicleLocked(by: Self.van), at: 5).events.isEmpty)
-    let manual = VehicleHolder(unit: nil, process: 4711)
+    let manual = VehicleHolder(unit: nil, processID: 4711)
     expectEqual(fixture.handle(.vehicleLocked(by: manual), at: 10).events, [.vehicleInUse])
     expectEqual(fixture.agent.plan(at: .boot + .seconds(11)).cause, .vehicleInUse(by: manual, since: .boot))
   }

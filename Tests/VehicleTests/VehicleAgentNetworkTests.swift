@@ -17,7 +17,7 @@ struct VehicleAgentNetworkTests {
     var state = NetworkState()
     state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, byte])]
     state.routes = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 0)]
-    state.names = ["wwan0"]
+    state.linkNames = ["wwan0"]
     return state
   }
 

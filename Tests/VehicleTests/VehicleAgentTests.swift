@@ -238,10 +238,10 @@ struct VehicleAgentTests {
     var fixture = try AgentFixture {
       $0.reporting.interval = .zero
       $0.delivery.floor = .zero
-      $0.delivery.interval = .zero
+      $0.delivery.backfillInterval = .zero
     }
     var source = AgentFixture.source
-    source.waits = true
+    source.waitsAfterFix = true
     _ = fixture.handle(.sources([source]), at: 0)
     expect(try !fixture.drive(to: 0).brief.contains("ready"))
     let token = fixture.token()
@@ -267,7 +267,8 @@ struct VehicleAgentTests {
   func twoWait() throws {
     var fixture = try AgentFixture()
     let sources = (0...1).map {
-      SourceSelector.ConfiguredSource(id: $0, label: "recording \($0)", silenceTimeout: .seconds(10), waits: true)
+      SourceSelector.ConfiguredSource(
+        id: $0, label: "recording \($0)", silenceTimeout: .seconds(10), waitsAfterFix: true)
     }
     _ = fixture.handle(.sources(sources), at: 0)
     _ = try fixture.drive(to: 0)

@@ -43,7 +43,7 @@ extension Settings {
     let (interval, heartbeat) = (agent.reporting.interval, agent.reporting.heartbeat)
     // If the endpoint has a mistake, it is not known whether it is a loopback address, so short intervals are not
     // reported.
-    let mayBeLoopback = !reader.isValid(\Settings.fleetEngine.endpoint) || fleetEngine.mayBeLoopback
+    let mayBeLoopback = !reader.isValid(\Settings.fleetEngine.endpoint) || fleetEngine.isLoopback
     if interval < .seconds(5), !mayBeLoopback {
       reader.problem(
         with: intervalKey,

@@ -47,10 +47,10 @@ extension SettingsReader {
 
   /// Checks that matter only if there are several sources.
   private mutating func check(_ settings: some SourceSettings, after others: [SourceKind]) {
-    if let endless = others.firstIndex(where: \.settings.isEndless) {
+    if let endlessIndex = others.firstIndex(where: \.settings.isEndless) {
       warning(
         about: \SourceSection.type,
-        "comes after source[\(endless + 1)], a simulated drive with loop = true, which never ends, so that this "
+        "comes after source[\(endlessIndex + 1)], a simulated drive with loop = true, which never ends, so that this "
           + "one is never used; put the simulated one last")
     }
     settings.check(after: others, &self)

@@ -5,13 +5,13 @@ import HTTPMessages
 
 /// The values of all `[token]` keys as they are read; `provider` is the token provider made from them.
 struct TokenSection {
-  enum Provider: String, CaseIterable, Sendable {
+  enum ProviderKind: String, CaseIterable, Sendable {
     case http
     case command
     case file
   }
 
-  var kind = Provider.http
+  var kind = ProviderKind.http
   /// Its format and deadline apply to every kind of provider.
   var endpoint = TokenEndpoint(urlTemplate: "", format: TokenResponseFormat())
   var arguments: [String] = []
@@ -120,14 +120,14 @@ extension SettingsReader {
   mutating func readToken() -> TokenSection {
     var draft = TokenSection()
     read(TokenSection.keys.filter { $0.name == SettingSection.token.selector }, of: .token, into: &draft)
-    let isKnown = isValid(\TokenSection.kind)
-    if isKnown { reportKeysOfOtherChoices(in: .token, of: draft.kind.rawValue) }
+    let isKindValid = isValid(\TokenSection.kind)
+    if isKindValid { reportKeysOfOtherChoices(in: .token, of: draft.kind.rawValue) }
     let keys = TokenSection.keys.filter { key in
       key.name != SettingSection.token.selector
-        && (key.selectorValue == nil || isKnown && key.selectorValue == draft.kind.rawValue)
+        && (key.selectorValue == nil || isKindValid && key.selectorValue == draft.kind.rawValue)
     }
     read(keys, of: .token, into: &draft)
-    if draft.kind == .http, isKnown { checkRequest(draft) }
+    if draft.kind == .http, isKindValid { checkRequest(draft) }
     checkExpiration(draft)
     if let format = draft.preset?.format { apply(format, to: &draft) }
     return draft

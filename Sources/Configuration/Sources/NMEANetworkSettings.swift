@@ -73,7 +73,7 @@ extension NMEATCPSettings: SourceSettings {
       }
     case (false, true):
       if let listen {
-        NMEANetworkRules.finish(&allow, \NMEATCPSettings.allow, listen, \NMEATCPSettings.listen, &reader)
+        NMEANetworkRules.completeAllow(&allow, \NMEATCPSettings.allow, listen, \NMEATCPSettings.listen, &reader)
       }
     }
   }
@@ -113,7 +113,7 @@ extension NMEAUDPSettings: SourceSettings {
   var name: String { group.map { "udp \(HostAddress(host: "\($0)", port: listen.port))" } ?? "udp \(listen)" }
 
   mutating func finish(_ reader: inout SettingsReader) {
-    NMEANetworkRules.finish(&allow, \NMEAUDPSettings.allow, listen, \NMEAUDPSettings.listen, &reader)
+    NMEANetworkRules.completeAllow(&allow, \NMEAUDPSettings.allow, listen, \NMEAUDPSettings.listen, &reader)
     if interface != nil, group == nil, reader.isValid(\NMEAUDPSettings.group) {
       reader.problem(with: \NMEAUDPSettings.interface, "has no effect without `group`")
     }
@@ -138,13 +138,13 @@ private enum NMEANetworkRules {
     "Addresses of the permitted senders, as in `[\"192.168.0.1\", \"10.0.0.0/8\"]`; data from others is dropped unread, and `status` lists them. Required, unless `listen` is a loopback or link-local address: then the default is all addresses of that kind, and for link-local ones a warning says so."
 
   /// Sets the default of `allow`, or reports that it is required.
-  static func finish(
+  static func completeAllow(
     _ allow: inout [AddressRange], _ allowKey: AnyKeyPath, _ listen: HostAddress, _ listenKey: AnyKeyPath,
     _ reader: inout SettingsReader
   ) {
     guard reader.isValid(allowKey), reader.isValid(listenKey), let host = IPAddress(listen.host) else { return }
     if reader.isWritten(allowKey) {
-      if let open = allow.first(where: \.isEverything) {
+      if let open = allow.first(where: \.coversWholeFamily) {
         reader.warning(
           about: allowKey, "has \(open): any host that reaches this address can forge the vehicle's position")
       }
@@ -211,7 +211,7 @@ extension SettingType where Value == [AddressRange] {
     value throws(ValueProblem) in
     let example = "[\"192.168.0.0/24\"]"
     guard case .array(let elements) = value.content else {
-      throw .type(of: value, expected: "an array of strings, as in \(example),")
+      throw .wrongType(of: value, expected: "an array of strings, as in \(example),")
     }
     guard (1...64).contains(elements.count) else {
       throw ValueProblem(message: "has \(elements.count) entries; allowed: 1 to 64, as in \(example)")

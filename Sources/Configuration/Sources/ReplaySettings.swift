@@ -2,7 +2,7 @@
 
 /// A recording.
 package struct ReplaySettings: Equatable, Sendable {
-  enum Time: String, CaseIterable, Sendable {
+  enum TimeMode: String, CaseIterable, Sendable {
     /// The recording starts now.
     case shift
     /// The recording's own times are kept.
@@ -14,7 +14,7 @@ package struct ReplaySettings: Equatable, Sendable {
   /// 1 is the recording's own speed, 2 twice as fast, 0 as fast as the positions are delivered.
   package var pace = 1.0
   /// The setting; nil if it is not set: its default then depends on `pace`.
-  var time: Time?
+  var time: TimeMode?
 
   /// Whether the recording starts now; otherwise its own times are kept.
   package var shiftsTimes: Bool { time.map { $0 == .shift } ?? (pace > 0) }

@@ -16,11 +16,11 @@ enum CoordinateMask {
   private static let maximumGap = 4
 
   /// - Parameter replacement: written in place of each number.
-  static func masked(_ text: String, by replacement: String) -> String {
+  static func masked(_ text: String, with replacement: String) -> String {
     let scalars = Array(text.unicodeScalars)
     var numbers = numbers(in: scalars)
     for index in numbers.indices {
-      if isNamed(numbers[index].range.lowerBound, in: scalars) { numbers[index].isMasked = true }
+      if followsName(numbers[index].range.lowerBound, in: scalars) { numbers[index].isMasked = true }
       guard index > 0, numbers[index].decimals > 0, numbers[index - 1].decimals > 0 else { continue }
       let gap = scalars[numbers[index - 1].range.upperBound..<numbers[index].range.lowerBound]
       if gap.count <= maximumGap, !gap.contains(where: { isLetter($0) || isDigit($0) }) {
@@ -60,17 +60,17 @@ enum CoordinateMask {
       let isTime = start > 0 && text[start - 1] == ":" && index < text.count && text[index] == "Z"
       guard points.count <= 1, !isTime else { continue }
       let decimals = points.first.map { end - $0 - 1 } ?? 0
-      let isWord = start > 0 && isLetter(text[start - 1]) || index < text.count && isLetter(text[index])
+      let isPartOfWord = start > 0 && isLetter(text[start - 1]) || index < text.count && isLetter(text[index])
       numbers.append(
         Number(
           range: (start > 0 && text[start - 1] == "-" ? start - 1 : start)..<end,
-          decimals: decimals, isMasked: decimals >= 3 || decimals == 0 && end - start >= 8 && !isWord))
+          decimals: decimals, isMasked: decimals >= 3 || decimals == 0 && end - start >= 8 && !isPartOfWord))
     }
     return numbers
   }
 
   /// Whether the number at this place follows a word such as `latitude`.
-  private static func isNamed(_ start: Int, in text: [Unicode.Scalar]) -> Bool {
+  private static func followsName(_ start: Int, in text: [Unicode.Scalar]) -> Bool {
     var end = start
     while end > 0, start - end < maximumGap, !isLetter(text[end - 1]), !isDigit(text[end - 1]) { end -= 1 }
     var first = end

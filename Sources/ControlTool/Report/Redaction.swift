@@ -5,8 +5,8 @@ import JSON
 /// Masks secrets and coordinates in what a report for support contains.
 struct Redaction {
   /// What is written in place of a coordinate.
-  static let coordinate = "<position>"
-  private static let secret = "<redacted>"
+  static let coordinatePlaceholder = "<position>"
+  private static let secretPlaceholder = "<redacted>"
   /// Directives whose value is a name and a path, which look like a name and its secret.
   private static let pathDirectives = ["LoadCredential", "LoadCredentialEncrypted"]
   /// Directives whose value may be a secret.
@@ -34,20 +34,20 @@ struct Redaction {
   /// The files of a unit: all values that may be secret are masked, whatever they look like.
   func unit(_ text: String) -> String {
     // A backslash at the end of a line continues the value.
-    var isValue = false
+    var secretContinues = false
     return lines(of: text) { written in
-      let isContinuation = isValue
+      let isContinuation = secretContinues
       let key = written.prefix { $0 != "=" }.filter { $0 != " " && $0 != "\t" }
       let isSecret = isContinuation || Redaction.secretDirectives.contains(key)
-      isValue = isSecret && written.hasSuffix("\\")
-      if Redaction.pathDirectives.contains(key) { return positions(written) }
+      secretContinues = isSecret && written.hasSuffix("\\")
+      if Redaction.pathDirectives.contains(key) { return maskingPositions(in: written) }
       guard isSecret, !written.isEmpty else { return line(written[...]) }
-      return (isContinuation ? "" : key + "=") + Redaction.secret
+      return (isContinuation ? "" : key + "=") + Redaction.secretPlaceholder
     }
   }
 
   /// Text in which the program that wrote it has masked all secrets.
-  func positions(_ text: String) -> String { keepsPositions ? text : Redaction.withoutPositions(text) }
+  func maskingPositions(in text: String) -> String { keepsPositions ? text : Redaction.withoutPositions(text) }
 
   /// A JSON document; unless coordinates are kept, without the shape of the track and coordinates in its strings.
   ///
@@ -60,7 +60,7 @@ struct Redaction {
   }
 
   private func line(_ text: Substring) -> String {
-    positions(ExternalText(text, limit: 2048, showing: names).description)
+    maskingPositions(in: ExternalText(text, limit: 2048, showing: names).description)
   }
 
   private func lines(of text: String, _ masked: (String) -> String) -> String {
@@ -78,5 +78,7 @@ struct Redaction {
     }
   }
 
-  private static func withoutPositions(_ text: String) -> String { CoordinateMask.masked(text, by: coordinate) }
+  private static func withoutPositions(_ text: String) -> String {
+    CoordinateMask.masked(text, with: coordinatePlaceholder)
+  }
 }

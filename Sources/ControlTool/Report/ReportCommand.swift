@@ -49,34 +49,34 @@ enum ReportCommand: Command {
     }
     signal(SIGPIPE, SIG_IGN)
     let path = try SettingsChoice.path(options)
-    let programs = try ProgramRun()
+    let programs = try ProgramRunner()
     let now = programs.now.wall
     let output =
       options.value("output")
       ?? "fleet-locationd-report-\(now.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" })Z.tar.gz"
     if !options.has("list") {
-      guard FileAccess.refusal(output, F_OK) != nil else {
+      guard FileAccess.error(output, F_OK) != nil else {
         throw CommandError(.io, "\(output): exists already; name another file with --output")
       }
       // This is checked before doctor runs, which takes up to a minute.
-      if let why = FileAccess.refusal(AtomicFile.directory(of: output), W_OK | X_OK) {
+      if let why = FileAccess.error(AtomicFile.directory(of: output), W_OK | X_OK) {
         throw CommandError(.io, "\(output): cannot be written: \(why); name another file with --output, as in /tmp")
       }
     }
-    guard let own = ProgramRun.ownTool else { throw CommandError(.io, "/proc is not mounted") }
+    guard let toolPath = ProgramRunner.ownToolPath else { throw CommandError(.io, "/proc is not mounted") }
     let service = InstalledService(settings: path)
     var report = SupportReport(Redaction(names: names(path), keepsPositions: options.has("positions")))
-    var isRunning = false
+    var isDaemonRunning = false
     for part in SupportReport.parts(
-      unit: service?.unit, settings: settings(options, path),
+      unit: service?.unit, settings: settingsArguments(options, path),
       socket: ["--socket", options.value("socket") ?? service?.socket ?? "/run/fleet-locationd/control.sock"])
     {
-      let collected = part.sources.map { collect($0, programs, own) }
-      if part.name == SupportReport.stateFile { isRunning = collected.contains { !$0.output.isEmpty } }
+      let collected = part.sources.map { collect($0, programs, toolPath) }
+      if part.name == SupportReport.stateFile { isDaemonRunning = collected.contains { !$0.output.isEmpty } }
       report.add(part, collected)
     }
     report.finish()
-    _ = try StandardOutput.write(report.listing(isRunning: isRunning))
+    _ = try StandardOutput.write(report.listing(isDaemonRunning: isDaemonRunning))
     guard !options.has("list") else { return 0 }
     guard let archive = GzipEncoder().encode(report.archive(time: now.milliseconds / 1000)) else {
       throw CommandError(.io, "no memory for the archive")
@@ -89,7 +89,7 @@ enum ReportCommand: Command {
     return try StandardOutput.write("Written: \(output), \(archive.count) bytes\n")
   }
 
-  private static func settings(_ options: CommandLineOptions, _ path: String) -> [String] {
+  private static func settingsArguments(_ options: CommandLineOptions, _ path: String) -> [String] {
     options.value("instance").map { ["--instance", $0] } ?? ["--config", path]
   }
 
@@ -100,17 +100,17 @@ enum ReportCommand: Command {
   }
 
   private static func collect(
-    _ source: SupportReport.Source, _ programs: ProgramRun, _ own: String
-  ) -> SupportReport.Collected {
+    _ source: SupportReport.Source, _ programs: ProgramRunner, _ toolPath: String
+  ) -> SupportReport.SourceResult {
     switch source {
     // 1: a check has failed, or the vehicle is not online.
-    case .command(let words): return programs.run([own] + words, within: timeLimit, accepting: [0, 1])
+    case .command(let words): return programs.run([toolPath] + words, within: timeLimit, accepting: [0, 1])
     case .program(let words): return programs.run(words, within: .seconds(60))
     case .file(let path):
       // Files of /proc have no size.
       let lines = SystemFile.lines(path)
-      guard !lines.isEmpty else { return SupportReport.Collected(output: [], failure: "cannot be read") }
-      return SupportReport.Collected(output: Array(lines.joined(separator: "\n").utf8), failure: nil)
+      guard !lines.isEmpty else { return SupportReport.SourceResult(output: [], failure: "cannot be read") }
+      return SupportReport.SourceResult(output: Array(lines.joined(separator: "\n").utf8), failure: nil)
     }
   }
 }

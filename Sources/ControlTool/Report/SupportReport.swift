@@ -10,7 +10,7 @@ struct SupportReport {
     case file(String)
 
     /// The source as a command line.
-    var line: String {
+    var commandLine: String {
       switch self {
       case .command(let words): ([CommandLineTool.name] + words).joined(separator: " ")
       case .program(let words): words.joined(separator: " ")
@@ -42,7 +42,7 @@ struct SupportReport {
   }
 
   /// The result of one source.
-  struct Collected: Equatable {
+  struct SourceResult: Equatable {
     var output: [UInt8]
     /// Why it failed, with the beginning of its standard error; nil if it did not.
     var failure: String?
@@ -85,14 +85,14 @@ struct SupportReport {
         Part(
           name: "journal.txt", title: "the journal of the last 24 hours", kind: .journal,
           sources: [
-            .program(journal(unit, ["--since=-24h", "-n", "\(maxLines)", "-o", "short-iso"]))
+            .program(journalctl(unit, ["--since=-24h", "-n", "\(maxLines)", "-o", "short-iso"]))
           ]),
         Part(
           name: "crash.txt", title: "the last crash", kind: .plain,
           sources: [
-            .program(journal(unit, ["-n", "1", "-o", "short-iso", "FLEET_EVENT=crashed"])),
+            .program(journalctl(unit, ["-n", "1", "-o", "short-iso", "FLEET_EVENT=crashed"])),
             .program(
-              journal(unit, ["-n", "1", "-o", "cat", "--output-fields=FLEET_BACKTRACE", "FLEET_EVENT=crashed"])),
+              journalctl(unit, ["-n", "1", "-o", "cat", "--output-fields=FLEET_BACKTRACE", "FLEET_EVENT=crashed"])),
           ]),
         Part(
           name: "unit.txt", title: "the unit with its drop-ins", kind: .unit,
@@ -123,22 +123,22 @@ struct SupportReport {
     ]
   }
 
-  private static func journal(_ unit: String, _ options: [String]) -> [String] {
+  private static func journalctl(_ unit: String, _ options: [String]) -> [String] {
     ["journalctl", "--no-pager", "-q", "-u", unit] + options
   }
 
   /// Adds a part.
   ///
-  /// - Parameter collected: one for each of its sources.
-  mutating func add(_ part: Part, _ collected: [Collected]) {
+  /// - Parameter results: one for each of its sources.
+  mutating func add(_ part: Part, _ results: [SourceResult]) {
     var content: [UInt8] = []
-    for (source, result) in zip(part.sources, collected) {
+    for (source, result) in zip(part.sources, results) {
       let failure = result.failure.map { redaction.text($0) }
       logLines.append(
-        "\(part.name): \(source.line): \(result.output.count) bytes\(failure.map { "; \($0)" } ?? "")")
-      if let failure, result.output.isEmpty { gaps.append("\(part.name): \(source.line): \(failure)") }
+        "\(part.name): \(source.commandLine): \(result.output.count) bytes\(failure.map { "; \($0)" } ?? "")")
+      if let failure, result.output.isEmpty { gaps.append("\(part.name): \(source.commandLine): \(failure)") }
       guard !result.output.isEmpty else { continue }
-      if part.sources.count > 1 { content += "$ \(source.line)\n".utf8 }
+      if part.sources.count > 1 { content += "$ \(source.commandLine)\n".utf8 }
       content += redacted(result.output, part.kind)
       if content.last != UInt8(ascii: "\n") { content.append(UInt8(ascii: "\n")) }
     }
@@ -156,7 +156,7 @@ struct SupportReport {
     return switch kind {
     // Anything that is not JSON is treated as text of unknown origin.
     case .document: redaction.document(bytes) ?? Array(redaction.text(text).utf8)
-    case .masked: Array(redaction.positions(text).utf8)
+    case .masked: Array(redaction.maskingPositions(in: text).utf8)
     case .plain: bytes
     case .journal: Array(redaction.journal(text).utf8)
     case .unit: Array(redaction.unit(text).utf8)
@@ -165,16 +165,17 @@ struct SupportReport {
 
   /// The list that a person reads before the archive is written.
   ///
-  /// - Parameter isRunning: whether a daemon answers.
-  func listing(isRunning: Bool) -> String {
-    let names = files.map(\.name.utf8.count).max() ?? 0
-    let sizes = files.map { "\($0.content.count)".utf8.count }.max() ?? 0
-    var text = isRunning ? "The daemon is running.\n" : "The daemon is not running; the report is made without it.\n"
+  /// - Parameter isDaemonRunning: whether a daemon answers.
+  func listing(isDaemonRunning: Bool) -> String {
+    let nameWidth = files.map(\.name.utf8.count).max() ?? 0
+    let sizeWidth = files.map { "\($0.content.count)".utf8.count }.max() ?? 0
+    var text =
+      isDaemonRunning ? "The daemon is running.\n" : "The daemon is not running; the report is made without it.\n"
     text += "Contents, in bytes:\n"
     for file in files {
-      let name = file.name + String(repeating: " ", count: names - file.name.utf8.count)
+      let name = file.name + String(repeating: " ", count: nameWidth - file.name.utf8.count)
       let size = "\(file.content.count)"
-      text += "  \(name)  \(String(repeating: " ", count: sizes - size.utf8.count))\(size)  \(file.title)\n"
+      text += "  \(name)  \(String(repeating: " ", count: sizeWidth - size.utf8.count))\(size)  \(file.title)\n"
     }
     if !gaps.isEmpty { text += "Missing:\n" + gaps.map { "  \($0)\n" }.joined() }
     text +=

@@ -37,16 +37,16 @@ struct TarArchive {
     number(Int64(content.count), 12)
     number(time, 12)
     // The checksum is computed as if its own field contained spaces.
-    let checksum = header.count
+    let checksumOffset = header.count
     field("        ".utf8, 8)
     field("0".utf8, 1)
     field([], 100)
     field("ustar\u{0}00".utf8, 8)
     field([], TarArchive.blockSize - header.count)
-    let sum = header.reduce(0) { $0 + Int($1) }
-    let digits = String(sum, radix: 8).utf8
+    let checksum = header.reduce(0) { $0 + Int($1) }
+    let digits = String(checksum, radix: 8).utf8
     header.replaceSubrange(
-      checksum..<checksum + 8,
+      checksumOffset..<checksumOffset + 8,
       with: [UInt8](repeating: UInt8(ascii: "0"), count: 6 - digits.count) + digits + [0, UInt8(ascii: " ")])
     bytes += header + content
     let rest = content.count % TarArchive.blockSize

@@ -13,7 +13,7 @@ struct ScreenPainter {
   }
 
   /// Makes the next frame paint the whole screen, because its contents are unknown.
-  mutating func forget() {
+  mutating func invalidate() {
     size = nil
   }
 

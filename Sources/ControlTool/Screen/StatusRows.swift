@@ -26,16 +26,16 @@ struct StatusRows {
   var events: [(age: String, text: StyledText)]
   var sketch: TrackSketch?
   /// Updates in the last few minutes, for a row of bars.
-  var minutes: UpdateBars?
+  var updateBars: UpdateBars?
 
   init(_ status: StatusReport) {
     vehicle = status.vehicle ?? "vehicle"
     state = StatusRows.state(status)
-    daemon = [status.version, status.uptime.map { "up \(StatusRows.time($0))" }].compactMap(\.self).joined(
+    daemon = [status.version, status.uptime.map { "up \(StatusRows.durationText($0))" }].compactMap(\.self).joined(
       separator: ", ")
-    minutes = UpdateBars(status.lastMinutes)
+    updateBars = UpdateBars(status.lastMinutes)
     groups = [
-      StatusRows.updates(status, minutes), StatusRows.positions(status), StatusRows.tokenAndBacklog(status),
+      StatusRows.updates(status, updateBars), StatusRows.positions(status), StatusRows.tokenAndBacklog(status),
     ]
     events = (status.events ?? []).map { event in
       let (prefix, style): (String, TextStyle) =
@@ -47,7 +47,7 @@ struct StatusRows {
       var text = StyledText(prefix, style)
       text.append(StatusRows.shortened(event.sentence, status))
       if event.times > 1 { text.append(" (\(event.times) times)", .faint) }
-      return (StatusRows.time(event.age), text)
+      return (StatusRows.durationText(event.age), text)
     }
     sketch = TrackSketch(status.track)
   }
@@ -92,7 +92,7 @@ struct StatusRows {
     return StyledText(": \(trouble)")
   }
 
-  private static func updates(_ status: StatusReport, _ minutes: UpdateBars?) -> [Row] {
+  private static func updates(_ status: StatusReport, _ updateBars: UpdateBars?) -> [Row] {
     var rows = [Row(name: "State", text: state(status) + StyledText(status.state?.detail ?? ""), weight: 10)]
     if let advice = status.state?.advice {
       rows.append(Row(name: "What to do", text: StyledText(advice), weight: 6))
@@ -102,7 +102,7 @@ struct StatusRows {
       rows.append(
         Row(
           name: "Last attempt",
-          text: StyledText("\(outcome.result), \(time(outcome.age)) ago, after \(latency(outcome))"),
+          text: StyledText("\(outcome.result), \(durationText(outcome.age)) ago, after \(latency(outcome))"),
           weight: 3))
     }
     if let duty = duty(status) { rows.append(Row(name: "Duty", text: duty, weight: 8)) }
@@ -113,10 +113,10 @@ struct StatusRows {
     if let settings = settings(status) {
       rows.append(Row(name: "Settings", text: settings, weight: 8))
     }
-    if let minutes {
+    if let updateBars {
       // The first minute may have begun before the daemon.
-      let span = min(Int64(minutes.count) * 60, status.uptime ?? .max)
-      rows.append(Row(name: "Last \(time(span))", text: StyledText(minutes.summary), weight: 2))
+      let span = min(Int64(updateBars.count) * 60, status.uptime ?? .max)
+      rows.append(Row(name: "Last \(durationText(span))", text: StyledText(updateBars.summary), weight: 2))
     }
     return rows
   }
@@ -147,24 +147,24 @@ struct StatusRows {
     }
     if let mistake = settings.mistake {
       return StyledText("last ones that worked", .bad)
-        + StyledText(", because the files have a mistake: \(SettingsStatus.first(of: mistake))")
+        + StyledText(", because the files have a mistake: \(SettingsStatus.summary(of: mistake))")
     }
     return settings.lastReload?.mistake.map {
       StyledText("reload failed", .bad)
-        + StyledText(", the previous ones are in force: \(SettingsStatus.first(of: $0))")
+        + StyledText(", the previous ones are in force: \(SettingsStatus.summary(of: $0))")
     }
   }
 
   private static func lastUpdate(_ status: StatusReport) -> String {
     guard let age = status.lastUpdate else { return "none yet" }
-    guard let outcome = status.lastOutcome, outcome.result == "accepted" else { return "\(time(age)) ago" }
+    guard let outcome = status.lastOutcome, outcome.result == "accepted" else { return "\(durationText(age)) ago" }
     let past = outcome.past > 0 ? ", with \(outcome.past) past \(outcome.past == 1 ? "position" : "positions")" : ""
     let transport = status.transport.map { " over \($0)" } ?? ""
-    return "\(time(age)) ago\(past), answered in \(latency(outcome))\(transport)"
+    return "\(durationText(age)) ago\(past), answered in \(latency(outcome))\(transport)"
   }
 
   private static func latency(_ outcome: StatusReport.Outcome) -> String {
-    outcome.milliseconds < 10_000 ? "\(outcome.milliseconds) ms" : time(outcome.milliseconds / 1000)
+    outcome.milliseconds < 10_000 ? "\(outcome.milliseconds) ms" : durationText(outcome.milliseconds / 1000)
   }
 
   // MARK: - Positions
@@ -181,10 +181,10 @@ struct StatusRows {
   /// One row for each of several sources: whether it is used, or why not.
   private static func sources(_ status: StatusReport) -> [Row] {
     // If a source is selected, `sourceTrouble` says why it is not read, for example during a pause.
-    let unread = status.sourceTrouble.map { ", \($0)" } ?? ""
+    let troubleSuffix = status.sourceTrouble.map { ", \($0)" } ?? ""
     guard let sources = status.sources else {
       let text =
-        status.source.map { StyledText($0 + unread) }
+        status.source.map { StyledText($0 + troubleSuffix) }
         ?? StyledText("none", .bad) + detail(status.sourceTrouble ?? "no data yet", status)
       return [Row(name: "Source", text: text, weight: 7)]
     }
@@ -192,7 +192,7 @@ struct StatusRows {
     return [
       Row(
         name: "Source",
-        text: used.map { StyledText($0 + unread) }
+        text: used.map { StyledText($0 + troubleSuffix) }
           ?? StyledText("none of the \(sources.count) has accepted fixes", .bad),
         weight: 7)
     ]
@@ -216,7 +216,7 @@ struct StatusRows {
   private static func fix(_ fix: StatusReport.Fix, isLost: Bool) -> StyledText {
     var words = ["\(fix.mode)D", fix.quality]
     if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(max(min(accuracy, 9999), 0).rounded(.up))) m") }
-    words.append("\(time(fix.age)) old")
+    words.append("\(durationText(fix.age)) old")
     if let satellites = fix.satellites { words.append("\(satellites) satellites") }
     if fix.isParked { words.append("parked") }
     let text = StyledText(words.joined(separator: ", "))
@@ -245,21 +245,21 @@ struct StatusRows {
   }
 
   private static func token(_ status: StatusReport) -> StyledText {
-    let since = status.tokenTroubleSince.map { " for \(time($0))" } ?? ""
-    guard let life = status.token else {
+    let since = status.tokenTroubleSince.map { " for \(durationText($0))" } ?? ""
+    guard let lifetime = status.token else {
       return status.tokenTrouble.map { StyledText("none", .bad) + StyledText(since) + detail($0, status) }
         ?? StyledText("none yet")
     }
     let trouble = status.tokenTrouble.map {
       StyledText("; no new one", .warning) + StyledText(since) + detail($0, status)
     }
-    return StyledText("valid for \(time(life))") + (trouble ?? StyledText())
+    return StyledText("valid for \(durationText(lifetime))") + (trouble ?? StyledText())
   }
 
   /// One row if the machine's clock is wrong, otherwise none.
   private static func clock(_ status: StatusReport) -> [Row] {
     guard let offset = status.clockOffset else { return [] }
-    let size = time(Int64(clamping: offset.magnitude))
+    let size = durationText(Int64(clamping: offset.magnitude))
     return [
       Row(
         name: "Clock", text: StyledText("this machine's clock is \(size) \(offset < 0 ? "behind" : "ahead")", .warning),
@@ -270,21 +270,22 @@ struct StatusRows {
   /// One row if the date is known, otherwise none: the data volume is counted for each day.
   private static func traffic(_ status: StatusReport) -> [Row] {
     guard let traffic = status.traffic, case let today = traffic.today else { return [] }
-    let again = today.retransmitted > 0 ? " (\(today.retransmitted.bytes) retransmitted)" : ""
-    let each = today.perUpdate.map { ", \($0.bytes) per update" } ?? ""
-    let month = (traffic.month.sent &+ traffic.month.received).bytes
+    let retransmitted = today.retransmitted > 0 ? " (\(today.retransmitted.dataVolumeText) retransmitted)" : ""
+    let perUpdate = today.perUpdate.map { ", \($0.dataVolumeText) per update" } ?? ""
+    let month = (traffic.month.sent &+ traffic.month.received).dataVolumeText
     return [
       Row(
         name: "Traffic",
         text: StyledText(
-          "today \(today.sent.bytes) sent\(again), \(today.received.bytes) received\(each); this month \(month)"),
+          "today \(today.sent.dataVolumeText) sent\(retransmitted), "
+            + "\(today.received.dataVolumeText) received\(perUpdate); this month \(month)"),
         weight: 2)
     ]
   }
 
   private static func backlog(_ backlog: StatusReport.Backlog) -> StyledText {
     var text = StyledText("\(backlog.count) \(backlog.count == 1 ? "position" : "positions")")
-    if let age = backlog.oldestAge { text.append(", the oldest \(time(age)) old") }
+    if let age = backlog.oldestAge { text.append(", the oldest \(durationText(age)) old") }
     switch backlog.store {
     case "disk": text.append("; on disk\(backlog.bytes.map { " (\($0 / 1024 + ($0 % 1024 > 0 ? 1 : 0)) kB)" } ?? "")")
     case "memory":
@@ -300,5 +301,5 @@ struct StatusRows {
   }
 
   /// - Parameter seconds: a duration in the daemon's response.
-  static func time(_ seconds: Int64) -> String { Duration.seconds(seconds).humanReadable }
+  static func durationText(_ seconds: Int64) -> String { Duration.seconds(seconds).humanReadable }
 }

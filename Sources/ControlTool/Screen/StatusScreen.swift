@@ -36,9 +36,9 @@ enum StatusScreen {
   private static func withBars(
     _ row: StatusRows.Row, _ status: StatusRows, _ capabilities: TerminalCapabilities
   ) -> StatusRows.Row {
-    guard let minutes = status.minutes, row.text.text == minutes.summary else { return row }
+    guard let updateBars = status.updateBars, row.text.text == updateBars.summary else { return row }
     var row = row
-    row.text = minutes.bars(isUnicode: capabilities.isUnicode) + StyledText("  ") + row.text
+    row.text = updateBars.bars(isUnicode: capabilities.isUnicode) + StyledText("  ") + row.text
     return row
   }
 
@@ -56,7 +56,7 @@ enum StatusScreen {
     _ text: StyledText, to width: Int, maxLines: Int, _ capabilities: TerminalCapabilities
   ) -> [StyledText] {
     let text = capabilities.isUnicode ? text : text.inASCII
-    return text.wrapped(to: width, maxLines: maxLines, mark: capabilities.isUnicode ? "…" : "...")
+    return text.wrapped(to: width, maxLines: maxLines, ellipsis: capabilities.isUnicode ? "…" : "...")
   }
 
   // MARK: - One screen
@@ -81,8 +81,8 @@ enum StatusScreen {
       if failure != nil { rest = rest.map { $0.styled(.faint) } }
       lines += rest
     }
-    let mark = capabilities.isUnicode ? "…" : "..."
-    return lines.prefix(max(size.rows, 0)).map { $0.cut(to: columns, mark: mark) }
+    let ellipsis = capabilities.isUnicode ? "…" : "..."
+    return lines.prefix(max(size.rows, 0)).map { $0.truncated(to: columns, ellipsis: ellipsis) }
   }
 
   private static func top(
@@ -115,7 +115,7 @@ enum StatusScreen {
     for weight in shape.weights.reversed() {
       for maxLines in [3, 2] where maxLines > shape.maxLines {
         var larger = shape
-        larger.exceptions[weight] = maxLines
+        larger.maxLinesByWeight[weight] = maxLines
         if lines(larger).count + eventRows <= size.rows {
           shape = larger
           break
@@ -137,7 +137,7 @@ enum StatusScreen {
     /// Maximum lines of a row.
     var maxLines = 3
     /// Maximum lines of rows with certain weights, by weight.
-    var exceptions: [Int: Int] = [:]
+    var maxLinesByWeight: [Int: Int] = [:]
 
     /// Lightest first.
     var weights: [Int] { Set(groups.joined().map(\.weight)).sorted() }
@@ -169,7 +169,7 @@ enum StatusScreen {
     shape.groups.filter { !$0.isEmpty }.flatMap { group in
       (shape.hasGaps ? [StyledText()] : [])
         + group.flatMap {
-          lines(of: $0, width: columns, maxLines: shape.exceptions[$0.weight] ?? shape.maxLines, capabilities)
+          lines(of: $0, width: columns, maxLines: shape.maxLinesByWeight[$0.weight] ?? shape.maxLines, capabilities)
         }
     }
   }
@@ -185,7 +185,7 @@ enum StatusScreen {
     let left = size.columns - width - 2
     let events = events(of: status, Terminal.Size(columns: left, rows: size.rows), capabilities)
     let drawing =
-      [StyledText(sketch.caption, .faint).cut(to: width)]
+      [StyledText(sketch.caption, .faint).truncated(to: width)]
       + sketch.lines(columns: width, rows: min(size.rows - 1, width / 2), isUnicode: capabilities.isUnicode)
     return (0..<max(events.count, drawing.count)).map { row in
       let event = row < events.count ? events[row] : StyledText()

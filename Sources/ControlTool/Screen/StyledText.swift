@@ -14,7 +14,7 @@ struct TerminalCapabilities: Equatable, Sendable {
 
   /// Those of the terminal at standard output.
   static var ofStandardOutput: TerminalCapabilities {
-    Terminal.isOutput ? TerminalCapabilities(environment: Environment.value(of:)) : .plain
+    Terminal.isStandardOutput ? TerminalCapabilities(environment: Environment.value(of:)) : .plain
   }
 
   init(hasColour: Bool, isUnicode: Bool) {
@@ -43,7 +43,7 @@ enum TextStyle: Equatable, Sendable {
   case plain, strong, faint, good, warning, bad
 
   /// The SGR parameter (ECMA-48), of the eight basic colours only.
-  fileprivate var code: String {
+  fileprivate var sgrParameter: String {
     switch self {
     case .plain: ""
     case .strong: "1"
@@ -144,12 +144,12 @@ struct StyledText: Equatable, Sendable {
   }
 
   /// Cut to at most this number of columns, with a mark where it was cut.
-  func cut(to columns: Int, mark: String = "…") -> StyledText {
+  func truncated(to columns: Int, ellipsis: String = "…") -> StyledText {
     guard width > columns else { return self }
-    let markWidth = DisplayWidth.of(mark)
-    guard columns > markWidth else { return front(max(columns, 0)).front }
-    var (front, _) = front(columns - markWidth)
-    front.append(mark, front.pieces.last?.style ?? .plain)
+    let ellipsisWidth = DisplayWidth.of(ellipsis)
+    guard columns > ellipsisWidth else { return split(at: max(columns, 0)).front }
+    var (front, _) = split(at: columns - ellipsisWidth)
+    front.append(ellipsis, front.pieces.last?.style ?? .plain)
     return front
   }
 
@@ -163,8 +163,8 @@ struct StyledText: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - maxLines: the last of these lines is cut if the text is longer.
-  ///   - mark: the character at the end of a text that was cut.
-  func wrapped(to columns: Int, maxLines: Int = .max, mark: String = "…") -> [StyledText] {
+  ///   - ellipsis: the character at the end of a text that was cut.
+  func wrapped(to columns: Int, maxLines: Int = .max, ellipsis: String = "…") -> [StyledText] {
     guard columns > 0 else { return [] }
     var lines: [StyledText] = []
     var rest = self
@@ -173,7 +173,7 @@ struct StyledText: Equatable, Sendable {
       lines.append(front)
       rest = back
     }
-    lines.append(rest.cut(to: columns, mark: mark))
+    lines.append(rest.truncated(to: columns, ellipsis: ellipsis))
     return lines
   }
 
@@ -186,7 +186,7 @@ struct StyledText: Equatable, Sendable {
 
   private func broken(at columns: Int) -> (StyledText, StyledText) {
     // The character that does not fit may be a space.
-    let (front, back) = front(columns)
+    let (front, back) = split(at: columns)
     // At least one character, even if it needs two columns.
     if front.isEmpty { return (StyledText("?"), back.dropFirst(1)) }
     if back.text.hasPrefix(" ") { return (front, back.dropFirst(1)) }
@@ -196,7 +196,7 @@ struct StyledText: Equatable, Sendable {
   }
 
   /// The characters that fit, and the rest.
-  private func front(_ columns: Int) -> (front: StyledText, back: StyledText) {
+  private func split(at columns: Int) -> (front: StyledText, back: StyledText) {
     var room = columns
     var count = 0
     for character in text {
@@ -237,7 +237,7 @@ struct StyledText: Equatable, Sendable {
     let source = capabilities.isUnicode ? self : inASCII
     guard capabilities.hasColour else { return source.text }
     return source.pieces.map { piece in
-      piece.style == .plain ? piece.text : "\u{1b}[\(piece.style.code)m\(piece.text)\u{1b}[0m"
+      piece.style == .plain ? piece.text : "\u{1b}[\(piece.style.sgrParameter)m\(piece.text)\u{1b}[0m"
     }.joined()
   }
 }

@@ -34,7 +34,7 @@ struct TrackSketch {
   /// The duration and the size of the track, such as `Track, 10 min, 1.2 km`.
   var caption: String {
     let size = max(extent(\.east), extent(\.north))
-    return "Track, \(StatusRows.time(seconds)), \(TrackSketch.distance(size))"
+    return "Track, \(StatusRows.durationText(seconds)), \(TrackSketch.distance(size))"
   }
 
   /// - Parameters:
@@ -44,32 +44,32 @@ struct TrackSketch {
   func lines(columns: Int, rows: Int, isUnicode: Bool) -> [StyledText] {
     let dots = isUnicode ? TrackSketch.dots : (across: 1, down: 1)
     // A character is twice as high as wide; braille dots are about square.
-    let stretch = isUnicode ? 1.0 : 0.5
+    let aspectRatio = isUnicode ? 1.0 : 0.5
     let (width, height) = (max(columns, 1) * dots.across, max(rows, 1) * dots.down)
     let scale = max(
-      extent(\.east) / Double(max(width - 1, 1)), extent(\.north) * stretch / Double(max(height - 1, 1)),
+      extent(\.east) / Double(max(width - 1, 1)), extent(\.north) * aspectRatio / Double(max(height - 1, 1)),
       TrackSketch.minimumScale)
     let middle = (east: centre(\.east), north: centre(\.north))
-    func cell(_ point: Point) -> (x: Int, y: Int) {
+    func dot(_ point: Point) -> (x: Int, y: Int) {
       let x = (point.east - middle.east) / scale + Double(width - 1) / 2
-      let y = (middle.north - point.north) * stretch / scale + Double(height - 1) / 2
+      let y = (middle.north - point.north) * aspectRatio / scale + Double(height - 1) / 2
       return (
         Int(min(max(x.rounded(), 0), Double(width - 1))), Int(min(max(y.rounded(), 0), Double(height - 1)))
       )
     }
     var canvas = Canvas(columns: max(columns, 1), rows: max(rows, 1), dots: dots)
-    for (start, end) in zip(points, points.dropFirst()) { canvas.line(from: cell(start), to: cell(end)) }
-    let here = cell(newest)
+    for (start, end) in zip(points, points.dropFirst()) { canvas.line(from: dot(start), to: dot(end)) }
+    let here = dot(newest)
     return canvas.lines(isUnicode: isUnicode, here: (here.x / dots.across, here.y / dots.down))
   }
 
-  private func extent(_ side: KeyPath<Point, Double>) -> Double {
-    let values = points.map { $0[keyPath: side] }
+  private func extent(_ axis: KeyPath<Point, Double>) -> Double {
+    let values = points.map { $0[keyPath: axis] }
     return (values.max() ?? 0) - (values.min() ?? 0)
   }
 
-  private func centre(_ side: KeyPath<Point, Double>) -> Double {
-    let values = points.map { $0[keyPath: side] }
+  private func centre(_ axis: KeyPath<Point, Double>) -> Double {
+    let values = points.map { $0[keyPath: axis] }
     return ((values.max() ?? 0) + (values.min() ?? 0)) / 2
   }
 

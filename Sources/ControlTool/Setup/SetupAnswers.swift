@@ -72,10 +72,10 @@ struct SetupAnswers: Equatable {
   var hasCredential = false
 
   /// The name of the credential, in the settings and in the unit.
-  static let credential = "token-provider"
+  static let credentialName = "token-provider"
 
   /// The settings file; questions without an answer are left out.
-  var text: String {
+  var tomlText: String {
     var text = """
       # Written by "\(CommandLineTool.name) setup". Every setting: man fleet-locationd.toml
 
@@ -105,7 +105,7 @@ struct SetupAnswers: Equatable {
     text += "\n[token]\n"
     line("url", tokenURL)
     line("response", response ?? (service == "trips" ? "rides-stub" : "lmfs"))
-    if hasCredential { text += "headers = { Authorization = { credential = \"\(SetupAnswers.credential)\" } }\n" }
+    if hasCredential { text += "headers = { Authorization = { credential = \"\(SetupAnswers.credentialName)\" } }\n" }
     if let endpoint {
       text += "\n[fleet_engine]\n"
       line("endpoint", endpoint)
@@ -154,7 +154,7 @@ struct SetupAnswers: Equatable {
     complete.vehicle = vehicle ?? "vehicle"
     complete.tokenURL = tokenURL ?? "https://tokens.example.com/{vehicle_id}"
     do throws(ConfigurationError) {
-      _ = try SettingsFile.load(path: SetupAnswers.file, environment: SetupAnswers.environment(complete.text))
+      _ = try SettingsFile.load(path: SetupAnswers.file, environment: SetupAnswers.environment(complete.tomlText))
       return nil
     } catch {
       let own = error.diagnostics.filter { $0.key?.hasPrefix(question.key) == true }

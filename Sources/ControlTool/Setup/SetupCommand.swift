@@ -56,13 +56,13 @@ enum SetupCommand: Command {
       throw CommandError(
         .usage, "setup: unexpected argument; every answer has its option, and the credential is in a file")
     }
-    let instance = try Instance.name(options, besides: "config")
+    let instance = try Instance.name(options, conflictingWith: "config")
     let isDryRun = options.has("dry-run")
     guard isDryRun || geteuid() == 0 else {
       throw CommandError(.permission, "setup: permission denied; run it as root")
     }
-    let wait = try seconds(options)
-    let programs = try ProgramRun()
+    let wait = try waitLimit(options)
+    let programs = try ProgramRunner()
     let isInteractive = TerminalPrompt.isPossible
     var answers = SetupAnswers()
     for question in SetupAnswers.Question.allCases {
@@ -71,14 +71,14 @@ enum SetupCommand: Command {
         throw CommandError(.usage, "setup: --\(question.rawValue) \(mistake)")
       }
     }
-    let kept = [true, false].first {
-      FileAccess.refusal(SetupPlan.credential(instance, isEncrypted: $0), F_OK) == nil
+    let isExistingEncrypted = [true, false].first {
+      FileAccess.error(SetupPlan.credentialPath(instance, isEncrypted: $0), F_OK) == nil
     }
-    if !isInteractive { try SetupCommand.refuse(answers, options, hasCredential: kept != nil) }
+    if !isInteractive { try SetupCommand.requireAnswers(answers, options, hasCredential: isExistingEncrypted != nil) }
     if answers.source == nil { try findSource(&answers, isInteractive: isInteractive) }
     if isInteractive { try ask(&answers) }
-    let secret = try readCredential(options, isInteractive: isInteractive, isKept: kept != nil)
-    let credential = try protect(secret, kept, isDryRun: isDryRun, programs)
+    let secret = try readCredential(options, isInteractive: isInteractive, hasExisting: isExistingEncrypted != nil)
+    let credential = try protect(secret, isExistingEncrypted, isDryRun: isDryRun, programs)
     let plan = SetupPlan(answers, credential: credential, instance: instance)
     let time = "\(programs.now.wall.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" })Z"
     let changes = plan.changes(at: time) { path in try? SystemFile.content(of: path, limit: 1 << 20).bytes }
@@ -91,7 +91,7 @@ enum SetupCommand: Command {
 
   // MARK: - Options
 
-  private static func seconds(_ options: CommandLineOptions) throws(CommandError) -> Duration {
+  private static func waitLimit(_ options: CommandLineOptions) throws(CommandError) -> Duration {
     guard let text = options.value("wait") else { return .seconds(60) }
     guard let seconds = Int(text), (0...3600).contains(seconds) else {
       throw CommandError(.usage, "setup: --wait \(text): a whole number of seconds from 0 to 3600 is expected")
@@ -100,7 +100,7 @@ enum SetupCommand: Command {
   }
 
   /// Fails if something is missing that cannot be asked for, because there is no terminal.
-  private static func refuse(
+  private static func requireAnswers(
     _ answers: SetupAnswers, _ options: CommandLineOptions, hasCredential: Bool
   ) throws(CommandError) {
     var missing = answers.unanswered.filter { $0 != .source }.map { "--\($0.rawValue)" }
@@ -123,13 +123,13 @@ enum SetupCommand: Command {
     let sources = SetupSources(found: ReceiverSearch(in: environment).run())
     _ = try StandardOutput.write(sources.text)
     guard isInteractive else {
-      guard let only = sources.only else {
+      guard let only = sources.onlyAnswer else {
         throw CommandError(.usage, "setup: there is no terminal for questions; missing: --source")
       }
       _ = answers.set(.source, to: only)
       return
     }
-    try ask(.source, "Source, by its number or as for --source", default: sources.first, &answers) {
+    try ask(.source, "Source, by its number or as for --source", default: sources.defaultAnswer, &answers) {
       sources.answer(for: $0)
     }
   }
@@ -181,7 +181,7 @@ enum SetupCommand: Command {
 
   /// - Returns: nil for the existing credential; an empty one for none.
   private static func readCredential(
-    _ options: CommandLineOptions, isInteractive: Bool, isKept: Bool
+    _ options: CommandLineOptions, isInteractive: Bool, hasExisting: Bool
   ) throws(CommandError) -> Secret? {
     if options.has("no-credential") {
       guard !options.has("credential-file") else {
@@ -192,24 +192,24 @@ enum SetupCommand: Command {
     guard let path = options.value("credential-file") else {
       guard isInteractive else { return nil }
       while true {
-        let empty = isKept ? "empty keeps the one that is there" : "empty for none"
+        let empty = hasExisting ? "empty keeps the one that is there" : "empty for none"
         let text = try prompt(
           "Credential, the whole value of the header Authorization, as in \"Bearer …\", not shown (\(empty)): ",
           isHidden: true)
-        if text.isEmpty { return isKept ? nil : Secret("") }
+        if text.isEmpty { return hasExisting ? nil : Secret("") }
         guard let mistake = SetupPlan.problem(ofCredential: text) else { return Secret(text) }
         printLine("  \(mistake)")
       }
     }
     // The path is not repeated in the message: it may be the credential itself.
-    guard path == "-" || FileAccess.refusal(path, F_OK)?.code != ENOENT else {
+    guard path == "-" || FileAccess.error(path, F_OK)?.code != ENOENT else {
       throw CommandError(
         .noInput, "setup: the file of --credential-file does not exist; it is the path of a file, not the credential")
     }
     let input = try CommandInput(path: path)
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
-    while bytes.count <= SetupPlan.maxCredential {
+    while bytes.count <= SetupPlan.maxCredentialSize {
       let count = try input.read(into: &buffer)
       guard count > 0 else { break }
       bytes += buffer.prefix(count)
@@ -225,13 +225,13 @@ enum SetupCommand: Command {
   ///
   /// - Parameters:
   ///   - secret: nil for the existing credential.
-  ///   - kept: whether the existing credential is encrypted; nil if there is none.
+  ///   - isExistingEncrypted: whether the existing credential is encrypted; nil if there is none.
   private static func protect(
-    _ secret: Secret?, _ kept: Bool?, isDryRun: Bool, _ programs: ProgramRun
+    _ secret: Secret?, _ isExistingEncrypted: Bool?, isDryRun: Bool, _ programs: ProgramRunner
   ) throws(CommandError) -> SetupPlan.Credential {
-    guard let secret else { return kept.map { .kept(isEncrypted: $0) } ?? .none }
+    guard let secret else { return isExistingEncrypted.map { .existing(isEncrypted: $0) } ?? .none }
     guard !secret.isEmpty else { return .none }
-    guard ProgramRun.path(of: "systemd-creds") != nil else { return .plain(secret) }
+    guard ProgramRunner.path(of: "systemd-creds") != nil else { return .plain(secret) }
     if isDryRun { return .encrypted([]) }
     // In memory (tmpfs), readable only by root, until it is encrypted.
     let path = "/run/fleet-locationctl-setup.\(getpid())"
@@ -242,7 +242,7 @@ enum SetupCommand: Command {
     }
     defer { try? AtomicFile.remove(path) }
     let result = programs.run(
-      ["systemd-creds", "encrypt", "--name=\(SetupAnswers.credential)", path, "-"], within: .seconds(30))
+      ["systemd-creds", "encrypt", "--name=\(SetupAnswers.credentialName)", path, "-"], within: .seconds(30))
     guard result.failure == nil, !result.output.isEmpty else {
       printLine("The credential is not encrypted (systemd-creds: \(result.failure ?? "no output"))")
       return .plain(secret)
@@ -299,19 +299,20 @@ enum SetupCommand: Command {
   // MARK: - The service
 
   private static func start(
-    _ plan: SetupPlan, _ instance: String?, _ programs: ProgramRun
+    _ plan: SetupPlan, _ instance: String?, _ programs: ProgramRunner
   ) throws(CommandError) {
-    guard FileAccess.refusal("/run/systemd/system", F_OK) == nil, let own = ProgramRun.ownTool else {
+    guard FileAccess.error("/run/systemd/system", F_OK) == nil, let toolPath = ProgramRunner.ownToolPath else {
       throw CommandError(.unavailable, "systemd does not run on this machine: start the daemon yourself")
     }
     try run(["systemctl", "daemon-reload"], programs)
-    let check = programs.run([own, CheckCommand.name, "--config", SetupPlan.settings(instance)], within: .seconds(330))
+    let check = programs.run(
+      [toolPath, CheckCommand.name, "--config", SetupPlan.settingsPath(instance)], within: .seconds(330))
     if let failure = check.failure {
       throw CommandError(
         .configuration,
         "the files are written, but the check fails: \(failure)\nCorrect it, then: systemctl restart \(plan.unit)")
     }
-    printLine("Checked:  \(SetupPlan.settings(instance))")
+    printLine("Checked:  \(SetupPlan.settingsPath(instance))")
     try run(["systemctl", "enable", plan.unit], programs)
     // The unit is stopped and started, not restarted: systemd keeps the runtime directory over a restart, but a token
     // in it that was fetched with another credential must be removed.
@@ -320,7 +321,7 @@ enum SetupCommand: Command {
     printLine("Started:  \(plan.unit)")
   }
 
-  private static func run(_ words: [String], _ programs: ProgramRun) throws(CommandError) {
+  private static func run(_ words: [String], _ programs: ProgramRunner) throws(CommandError) {
     guard let failure = programs.run(words, within: .seconds(100)).failure else { return }
     throw CommandError(.unavailable, "\(words.joined(separator: " ")): \(failure)\nfleet-locationctl doctor says more")
   }
@@ -328,7 +329,7 @@ enum SetupCommand: Command {
   private static func watch(_ plan: SetupPlan, _ instance: String?, limit: Duration) throws(CommandError) -> Int32 {
     let loop: EventLoop
     do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
-    let socket = InstalledService(settings: SetupPlan.settings(instance))?.socket ?? ""
+    let socket = InstalledService(settings: SetupPlan.settingsPath(instance))?.socket ?? ""
     let option = instance.map { " --instance \($0)" } ?? ""
     let start = loop.now.boot
     var watch = SetupWatch(limit: limit)

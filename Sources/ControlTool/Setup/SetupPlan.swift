@@ -11,7 +11,7 @@ struct SetupPlan {
     /// The output of systemd-creds(1).
     case encrypted([UInt8])
     /// The existing file.
-    case kept(isEncrypted: Bool)
+    case existing(isEncrypted: Bool)
   }
 
   /// A file to write.
@@ -38,21 +38,21 @@ struct SetupPlan {
   /// The path of the main settings file.
   ///
   /// - Parameter instance: the NAME of `fleet-locationd@NAME`; nil for `fleet-locationd`.
-  static func settings(_ instance: String?) -> String { "\(directory)/\(instance ?? name).toml" }
+  static func settingsPath(_ instance: String?) -> String { "\(directory)/\(instance ?? name).toml" }
 
   /// The file of the credential.
-  static func credential(_ instance: String?, isEncrypted: Bool) -> String {
-    let file = instance.map { "\($0).\(SetupAnswers.credential)" } ?? SetupAnswers.credential
+  static func credentialPath(_ instance: String?, isEncrypted: Bool) -> String {
+    let file = instance.map { "\($0).\(SetupAnswers.credentialName)" } ?? SetupAnswers.credentialName
     return "\(directory)/\(file)\(isEncrypted ? ".cred" : "")"
   }
 
   /// Maximum size of a credential in bytes.
-  static let maxCredential = 8192
+  static let maxCredentialSize = 8192
 
   /// Why a text cannot be the value of a header, without the text; nil if it can.
   static func problem(ofCredential text: String) -> String? {
     if text.isEmpty { return "the credential is empty" }
-    if text.utf8.count > maxCredential { return "the credential is longer than \(maxCredential) bytes" }
+    if text.utf8.count > maxCredentialSize { return "the credential is longer than \(maxCredentialSize) bytes" }
     guard text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
       return "the credential has characters that are not allowed in a header, such as a line end"
     }
@@ -74,20 +74,20 @@ struct SetupPlan {
       isEncrypted = false
       files.append(
         File(
-          path: SetupPlan.credential(instance, isEncrypted: false), mode: 0o600, content: Array(secret.reveal().utf8),
-          isSecret: true))
+          path: SetupPlan.credentialPath(instance, isEncrypted: false), mode: 0o600,
+          content: Array(secret.reveal().utf8), isSecret: true))
     case .encrypted(let content):
       isEncrypted = true
       files.append(
         File(
-          path: SetupPlan.credential(instance, isEncrypted: true), mode: 0o600, content: content, isSecret: true))
-    case .kept(let kept): isEncrypted = kept
+          path: SetupPlan.credentialPath(instance, isEncrypted: true), mode: 0o600, content: content, isSecret: true))
+    case .existing(let isExistingEncrypted): isEncrypted = isExistingEncrypted
     }
     if answers.hasCredential {
-      let path = SetupPlan.credential(instance, isEncrypted: isEncrypted)
+      let path = SetupPlan.credentialPath(instance, isEncrypted: isEncrypted)
       let text = """
         [Service]
-        LoadCredential\(isEncrypted ? "Encrypted" : "")=\(SetupAnswers.credential):\(path)
+        LoadCredential\(isEncrypted ? "Encrypted" : "")=\(SetupAnswers.credentialName):\(path)
 
         """
       files.append(
@@ -95,7 +95,7 @@ struct SetupPlan {
           path: "/etc/systemd/system/\(unit).d/credential.conf", mode: 0o644, content: Array(text.utf8)))
     }
     // Written last, because the unit starts only if this file exists.
-    files.append(File(path: SetupPlan.settings(instance), mode: 0o644, content: Array(answers.text.utf8)))
+    files.append(File(path: SetupPlan.settingsPath(instance), mode: 0o644, content: Array(answers.tomlText.utf8)))
     self.files = files
   }
 

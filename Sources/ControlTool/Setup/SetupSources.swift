@@ -33,13 +33,13 @@ struct SetupSources {
   }
 
   /// The answer for an empty line: the first source without a warning, otherwise the first; nil if there is none.
-  var first: String? {
+  var defaultAnswer: String? {
     let best = usable.first { $0.findings.allSatisfy { $0.severity == .pass } } ?? usable.first
     return best.map { SetupSources.answer($0.kind) }
   }
 
   /// The answer for the only usable source; nil if there are none or several.
-  var only: String? { usable.count == 1 ? first : nil }
+  var onlyAnswer: String? { usable.count == 1 ? defaultAnswer : nil }
 
   /// The answer for a number in the list; anything else is returned unchanged.
   func answer(for text: String) -> String {

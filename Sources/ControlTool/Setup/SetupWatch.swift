@@ -33,22 +33,22 @@ struct SetupWatch {
     switch response {
     case .failure(let error):
       guard time < limit else { return .missing(error.message) }
-      return line("the service starts")
+      return wait(printing: "the service starts")
     case .success(let report):
       if report.isPaused { return .missing("the vehicle is paused by command; end it with: fleet-locationctl resume") }
       let count = { (name: String) in report.counters[name, default: 0] }
-      let isAccepted = report.lastUpdate != nil && count("accepted") > 0
-      if isAccepted, count("tokens") > 0 {
+      let hasAcceptedUpdate = report.lastUpdate != nil && count("accepted") > 0
+      if hasAcceptedUpdate, count("tokens") > 0 {
         return .online("Fleet Engine has accepted the first update of \(report.vehicle ?? "the vehicle")")
       }
-      guard !isAccepted else {
+      guard !hasAcceptedUpdate else {
         // This does not prove that the token provider accepts the credential.
         guard time < limit else {
           return .missing(
             "updates are accepted, with a token of the previous run; fleet-locationctl token says whether the token "
               + "provider gives one with these settings")
         }
-        return line("online with a token of the previous run")
+        return wait(printing: "online with a token of the previous run")
       }
       let state = report.state
       let problem = (state?.label ?? report.summary)
@@ -62,11 +62,11 @@ struct SetupWatch {
         lastFailure = nil
       }
       guard time < limit else { return .missing(whole + advice) }
-      return line(lastFailure == nil ? problem : "\(problem); the service tries again")
+      return wait(printing: lastFailure == nil ? problem : "\(problem); the service tries again")
     }
   }
 
-  private mutating func line(_ text: String) -> Step {
+  private mutating func wait(printing text: String) -> Step {
     guard text != last else { return .wait(nil) }
     last = text
     return .wait(text)

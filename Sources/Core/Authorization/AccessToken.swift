@@ -46,7 +46,7 @@ package struct AccessToken: Equatable, Sendable {
 
   /// The window in which to request the next token: it opens 20 % of the lifetime before expiry, at most ten minutes,
   /// and closes 10 % before expiry, at most five minutes.
-  package var prefetch: (first: BootInstant, last: BootInstant) {
+  package var prefetchWindow: (first: BootInstant, last: BootInstant) {
     let margin = min((deadline - receivedAt) / 5, .seconds(600))
     return (deadline - margin, deadline - margin / 2)
   }

@@ -4,13 +4,13 @@ import ExternalInput
 /// Expands placeholders such as `{vehicle_id}` from an authorization context.
 enum ContextTemplate {
   /// All placeholders of all contexts.
-  private static let names = ["provider_id", "vehicle_id", "trip_id", "task_id", "tracking_id", "scope", "id"]
+  private static let placeholders = ["provider_id", "vehicle_id", "trip_id", "task_id", "tracking_id", "scope", "id"]
 
   /// Expands the placeholders in one pass from left to right, so that an ID that looks like a placeholder is not
   /// expanded again. Other braces are left unchanged.
   ///
   /// - Throws: `TokenFailure` with reason `missingAuthorizationContext` if the context has no value for a placeholder.
-  static func fill(
+  static func expand(
     _ template: String, _ context: AuthorizationContext, _ escape: (String) -> String
   ) throws(TokenFailure) -> String {
     var result = ""
@@ -18,7 +18,7 @@ enum ContextTemplate {
     while let brace = rest.firstIndex(of: "{") {
       result += rest[..<brace]
       rest = rest[brace...]
-      if let name = names.first(where: { rest.hasPrefix("{\($0)}") }) {
+      if let name = placeholders.first(where: { rest.hasPrefix("{\($0)}") }) {
         guard let variable = context.variables.first(where: { $0.name == name }) else {
           throw TokenFailure(
             .missingAuthorizationContext,

@@ -51,7 +51,7 @@ struct JSONWebToken {
   }
 
   private static func object(_ part: Substring) -> JSONValue? {
-    guard let bytes = base64URL(part), let value = try? JSONValue(parsing: bytes), value.object != nil else {
+    guard let bytes = decodeBase64URL(part), let value = try? JSONValue(parsing: bytes), value.object != nil else {
       return nil
     }
     return value
@@ -59,7 +59,7 @@ struct JSONWebToken {
 
   /// Base64url (RFC 4648 section 5) or base64 (section 4), with or without padding; nil for anything else. Unused bits
   /// of the last character are ignored.
-  static func base64URL(_ text: Substring) -> [UInt8]? {
+  static func decodeBase64URL(_ text: Substring) -> [UInt8]? {
     let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
     let padding = text.utf8.count - digits.count
     guard digits.count % 4 != 1, padding == 0 || padding < 3 && text.utf8.count % 4 == 0,

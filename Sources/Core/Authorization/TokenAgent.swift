@@ -35,16 +35,16 @@ package struct TokenAgent: Sendable {
   package enum Effect: Equatable, Sendable {
     case fetch(id: UInt64, TokenRequest)
     case cancelFetch(id: UInt64)
-    /// A new token. `after` is the time since the first failure before it; nil if there was none.
-    case obtained(AccessToken, after: Duration?)
+    /// A new token. `afterOutage` is the time since the first failure before it; nil if there was none.
+    case obtained(AccessToken, afterOutage: Duration?)
     /// The token of a previous run is used.
     case restored(AccessToken)
     /// Fleet Engine rejected the current token: the stored copy must be removed.
     case discardStored
-    /// A fetch failed; the next starts at `earliest` or later.
+    /// A fetch failed; the next starts at `earliestFetch` or later.
     case failed(TokenFailure)
     /// Lines that the token command wrote to standard error.
-    case commandOutput([ExternalText])
+    case commandErrorLines([ExternalText])
     /// Fleet Engine rejects one new token after another: the configuration is wrong.
     case repeatedlyRejected(retry: Duration)
   }
@@ -55,7 +55,7 @@ package struct TokenAgent: Sendable {
     var failure: TokenFailure
     var since: BootInstant
     /// Whether the provider asked for the wait (`Retry-After`).
-    var isAskedToWait: Bool
+    var hasPushback: Bool
   }
 
   /// Consecutive new tokens that Fleet Engine rejected.
@@ -124,7 +124,7 @@ package struct TokenAgent: Sendable {
   package var isFetching: Bool { fetch != nil }
 
   /// The earliest time of the next fetch.
-  package var earliest: BootInstant { gate.earliest }
+  package var earliestFetch: BootInstant { gate.earliest }
 
   /// When the current fetch began; nil if there is none.
   package var fetchSentAt: BootInstant? { fetch?.sentAt }
@@ -136,7 +136,7 @@ package struct TokenAgent: Sendable {
   package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
     switch input {
     case .needed:
-      return need(at: now)
+      return fetchIfNeeded(at: now)
     case .ended(let id, let outcome):
       if case .http(let exchange) = outcome { connections.ended(exchange) }
       return end(id, outcome, at: now)
@@ -155,7 +155,7 @@ package struct TokenAgent: Sendable {
       use(token)
       return [.restored(token)]
     case .networkUp:
-      reset(at: now.boot)
+      resetBackoff(at: now.boot)
       return []
     case .cancel:
       guard let fetch else { return [] }
@@ -164,13 +164,13 @@ package struct TokenAgent: Sendable {
     }
   }
 
-  private mutating func need(at now: Moment) -> [Effect] {
+  private mutating func fetchIfNeeded(at now: Moment) -> [Effect] {
     if hasToken(at: now.boot), now.boot < prefetchFrom, !isFileChanged { return [] }
-    guard fetch == nil, now.boot >= earliest else { return [] }
-    return ask(at: now)
+    guard fetch == nil, now.boot >= earliestFetch else { return [] }
+    return startFetch(at: now)
   }
 
-  private mutating func ask(at now: Moment) -> [Effect] {
+  private mutating func startFetch(at now: Moment) -> [Effect] {
     let request: TokenRequest
     do throws(TokenFailure) {
       request = try provider.request(for: context)
@@ -182,13 +182,13 @@ package struct TokenAgent: Sendable {
     isFileChanged = false
     gate.attempted(at: now.boot)
     fetch = Fetch(id: lastID, context: context, sentAt: now.boot, deadline: now.boot + request.deadline)
-    return [.fetch(id: lastID, request.onNewConnection(connections.usesNewConnection(at: now.boot)))]
+    return [.fetch(id: lastID, request.onNewConnection(connections.claimNewConnection(at: now.boot)))]
   }
 
   private mutating func end(_ id: UInt64, _ outcome: TokenOutcome, at now: Moment) -> [Effect] {
     guard let current = fetch, current.id == id else { return [] }
     fetch = nil
-    var effects: [Effect] = outcome.remarks.isEmpty ? [] : [.commandOutput(outcome.remarks)]
+    var effects: [Effect] = outcome.errorLines.isEmpty ? [] : [.commandErrorLines(outcome.errorLines)]
     do throws(TokenFailure) {
       let token = try provider.token(from: outcome, for: current.context, at: now, buildDate: buildDate)
       effects += receive(token, at: now)
@@ -207,7 +207,7 @@ package struct TokenAgent: Sendable {
         .unchanged,
         "the token provider returns the same token again that Fleet Engine has just rejected: it caches too long")
       _ = waitAfterRejection(at: now.boot)
-      return note(failure, isAskedToWait: outage?.isAskedToWait ?? false, at: now.boot)
+      return recordFailure(failure, hasPushback: outage?.hasPushback ?? false, at: now.boot)
     }
     let outage = outage
     self.outage = nil
@@ -220,14 +220,14 @@ package struct TokenAgent: Sendable {
     use(token)
     gate.reset()
     connections.accepted()
-    return [.obtained(token, after: outage.map { now.boot - $0.since })]
+    return [.obtained(token, afterOutage: outage.map { now.boot - $0.since })]
   }
 
   /// Caches a token, and chooses a random time for its prefetch: vehicles of a fleet whose tokens expire in the same
   /// second do not request new ones in the same second.
   private mutating func use(_ token: AccessToken) {
     cached = token
-    let (first, last) = token.prefetch
+    let (first, last) = token.prefetchWindow
     prefetchFrom = first + .nanoseconds(Int64.random(in: 0...(last - first).nanoseconds, using: &random))
   }
 
@@ -236,11 +236,11 @@ package struct TokenAgent: Sendable {
     _ = gate.failed(
       provider.backoff(after: failure, failingFor: age), minimum: AttemptLimiter.spacing, after: pushback ?? .zero,
       at: now.boot)
-    return note(failure, isAskedToWait: pushback != nil, at: now.boot)
+    return recordFailure(failure, hasPushback: pushback != nil, at: now.boot)
   }
 
-  private mutating func note(_ failure: TokenFailure, isAskedToWait: Bool, at now: BootInstant) -> [Effect] {
-    outage = Outage(failure: failure, since: outage?.since ?? now, isAskedToWait: isAskedToWait)
+  private mutating func recordFailure(_ failure: TokenFailure, hasPushback: Bool, at now: BootInstant) -> [Effect] {
+    outage = Outage(failure: failure, since: outage?.since ?? now, hasPushback: hasPushback)
     return [.failed(failure)]
   }
 
@@ -263,14 +263,14 @@ package struct TokenAgent: Sendable {
     } else if gate.notBefore - now.boot > TokenAgent.fileChangeMaximumWait {
       gate.hold(for: TokenAgent.fileChangeMaximumWait, at: now.boot)
     }
-    guard fetch == nil, now.boot >= earliest, context != nil else { return [] }
-    return ask(at: now)
+    guard fetch == nil, now.boot >= earliestFetch, context != nil else { return [] }
+    return startFetch(at: now)
   }
 
   /// The network came up: resets the backoff, at most once in 30 s, but never ends a wait that the provider asked for,
   /// or the wait after Fleet Engine has rejected several tokens.
-  private mutating func reset(at now: BootInstant) {
-    guard !rejections.suggestMisconfiguration, outage?.isAskedToWait != true else { return }
+  private mutating func resetBackoff(at now: BootInstant) {
+    guard !rejections.suggestMisconfiguration, outage?.hasPushback != true else { return }
     gate.resetUnlessRecent(at: now)
   }
 
@@ -278,7 +278,7 @@ package struct TokenAgent: Sendable {
     // A request that was in progress with the previous token says nothing about this one.
     guard cached == token else { return [] }
     cached = nil
-    outage?.isAskedToWait = false
+    outage?.hasPushback = false
     rejections.token = token.secret
     rejections.count += 1
     guard rejections.suggestMisconfiguration else {

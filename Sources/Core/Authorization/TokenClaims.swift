@@ -46,14 +46,14 @@ package struct TokenClaims: Equatable, Sendable {
     /// The token is for a vehicle of the other service. The text says so, as the end of a sentence.
     case otherService(String)
     /// The token is for other IDs; this is the first.
-    case other(String)
+    case otherID(String)
   }
 
   func permission(for scope: AuthorizationContext.Scope) -> Permission {
     let ids = ids(for: scope)
     if ids.contains(scope.id) { return .granted }
     if ids.contains("*") { return .grantedForAll }
-    if let first = ids.first { return .other(first) }
+    if let first = ids.first { return .otherID(first) }
     guard let other = scope.inOtherService, let service = scope.service, !self.ids(for: other).isEmpty else {
       return .missing
     }
@@ -76,12 +76,12 @@ package struct TokenClaims: Equatable, Sendable {
     case .granted, .grantedForAll: return
     case .otherService(let mistake): throw TokenFailure(.missingClaim, "the token \(mistake)")
     case .missing:
-      let others = authorization.keys.filter { TokenClaims.known.contains($0) }.sorted()
+      let others = authorization.keys.filter { TokenClaims.knownClaims.contains($0) }.sorted()
       let has = others.isEmpty ? "" : " (it has \(others.map { "`\($0)`" }.joined(separator: ", ")))"
       throw TokenFailure(
         .missingClaim,
         "the token's `authorization` claim has no `\(scope.claim)`\(has); it must be \"\(scope.id)\"")
-    case .other(let id):
+    case .otherID(let id):
       let claimed = ExternalText(id, limit: 64)
       guard scope.service == nil else {
         throw TokenFailure(.wrongVehicle, "the token is for vehicle \"\(claimed)\", and this is \"\(scope.id)\"")
@@ -92,7 +92,7 @@ package struct TokenClaims: Equatable, Sendable {
   }
 
   /// All private claims that Fleet Engine reads.
-  private static let known: Set<String> = [
+  private static let knownClaims: Set<String> = [
     "deliveryvehicleid", "vehicleid", "tripid", "taskid", "taskids", "trackingid",
   ]
 }

@@ -59,7 +59,7 @@ package struct TokenCommand: Equatable, Sendable {
     /// Its standard output.
     package var output: [UInt8]
     /// The first lines of its standard error.
-    package private(set) var remarks: [ExternalText]
+    package private(set) var errorLines: [ExternalText]
 
     /// - Parameters:
     ///   - errors: the bytes of standard error.
@@ -67,20 +67,20 @@ package struct TokenCommand: Equatable, Sendable {
     package init(_ ending: Ending, output: [UInt8] = [], errors: [UInt8] = [], showing names: [String] = []) {
       self.ending = ending
       self.output = output
-      remarks = errors.split(whereSeparator: { $0 == 10 || $0 == 13 }).prefix(10)
+      errorLines = errors.split(whereSeparator: { $0 == 10 || $0 == 13 }).prefix(10)
         .map { ExternalText($0, showing: names) }.filter { !$0.isBlank }
     }
   }
 
   /// - Throws: `TokenFailure` with reason `missingAuthorizationContext`.
   func invocation(for context: AuthorizationContext) throws(TokenFailure) -> Invocation {
-    var filled: [String] = []
-    for argument in arguments { filled.append(try ContextTemplate.fill(argument, context) { $0 }) }
+    var expanded: [String] = []
+    for argument in arguments { expanded.append(try ContextTemplate.expand(argument, context) { $0 }) }
     var environment = context.variables.filter { $0.name.hasSuffix("_id") }
       .map { (name: $0.name.uppercased(), value: $0.value) }
     environment.append((name: "TOKEN_SCOPE", value: context.scope.name))
     return Invocation(
-      arguments: filled, environment: environment, deadline: deadline,
+      arguments: expanded, environment: environment, deadline: deadline,
       maximumOutputSize: TokenCommand.maximumOutputSize)
   }
 
@@ -94,7 +94,7 @@ package struct TokenCommand: Equatable, Sendable {
     case .exited(let code):
       throw TokenFailure(
         .program("exit\(code)"),
-        "\(program) ended with exit code \(code)\(outcome.remarks.last.map { ": \($0)" as Sentence } ?? "; it must end with 0")"
+        "\(program) ended with exit code \(code)\(outcome.errorLines.last.map { ": \($0)" as Sentence } ?? "; it must end with 0")"
       )
     case .killed(let signal):
       throw TokenFailure(.program("signal\(signal)"), "\(program) was ended by signal \(signal)")

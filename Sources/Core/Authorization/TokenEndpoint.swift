@@ -35,7 +35,7 @@ package struct TokenEndpoint: Equatable, Sendable {
   /// The host and the path that are asked, without the user, the query and anything that looks like a secret; nil if
   /// the context has no value for a placeholder. Only the host may be shown to everyone.
   func address(for context: AuthorizationContext) -> Sentence? {
-    guard let url = try? ContextTemplate.fill(urlTemplate, context, \.percentEncoded) else { return nil }
+    guard let url = try? ContextTemplate.expand(urlTemplate, context, \.percentEncoded) else { return nil }
     let rest = url.parts(around: "://")?.after ?? url[...]
     let authority = rest.prefix { !"/?#".contains($0) }
     let host = ExternalText(authority.split(separator: "@").last ?? "", limit: 100, showing: context.names)
@@ -51,7 +51,7 @@ package struct TokenEndpoint: Equatable, Sendable {
     var headers = headers
     var body = [UInt8]()
     if method == .post, let bodyTemplate {
-      body = [UInt8](try ContextTemplate.fill(bodyTemplate, context, ContextTemplate.jsonEscaped).utf8)
+      body = [UInt8](try ContextTemplate.expand(bodyTemplate, context, ContextTemplate.jsonEscaped).utf8)
       if !headers.contains(where: { $0.name.lowercased() == "content-type" }) {
         headers.append(.init("Content-Type", .plain("application/json")))
       }
@@ -60,7 +60,7 @@ package struct TokenEndpoint: Equatable, Sendable {
       headers.append(.init("Accept", .plain("application/json")))
     }
     return HTTPRequest(
-      method: method, url: try ContextTemplate.fill(urlTemplate, context, \.percentEncoded), headers: headers,
+      method: method, url: try ContextTemplate.expand(urlTemplate, context, \.percentEncoded), headers: headers,
       body: body, deadline: deadline, maximumResponseSize: TokenEndpoint.maximumResponseSize)
   }
 }

@@ -28,7 +28,7 @@ package struct TokenFile: Equatable, Sendable {
   /// - Throws: `TokenFailure` that names the file.
   func secret(
     in outcome: Outcome
-  ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Response) {
+  ) throws(TokenFailure) -> (Secret, json: JSONValue?, response: TokenResponseFormat.Response) {
     switch outcome {
     case .unreadable(let reason, let why): throw TokenFailure(.file(reason), Sentence(own: why))
     case .text(let text, let age):

@@ -202,7 +202,7 @@ package struct TokenInspection: Equatable, Sendable {
       let names = authorization.keys.sorted().prefix(6).map { "`\($0.shown)`" }.joined(separator: ", ")
       let has: Sentence = names.isEmpty ? "is empty" : "has \(ExternalText(names)) only"
       note(.claimMissing, "the `authorization` claim \(has); it must have `\(scope.claim)`: \"\(scope.id)\"")
-    case .other(let id):
+    case .otherID(let id):
       note(.otherContext, "it is for \(scope.noun) \"\(id.shown)\", and not for \"\(scope.id)\"")
     }
   }

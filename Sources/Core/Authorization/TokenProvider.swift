@@ -38,15 +38,15 @@ package enum TokenProvider: Equatable, Sendable {
     from outcome: TokenOutcome, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
     do throws(TokenFailure) {
-      let (secret, json, response) = try find(in: outcome)
-      return try format.token(secret, beside: json, from: response, for: context, at: now, buildDate: buildDate)
+      let (secret, json, response) = try findToken(in: outcome)
+      return try format.token(secret, json: json, from: response, for: context, at: now, buildDate: buildDate)
     } catch {
-      throw naming(error, for: context)
+      throw addingAddress(to: error, for: context)
     }
   }
 
   /// Adds the requested address to a failure that a wrong URL may explain.
-  private func naming(_ failure: TokenFailure, for context: AuthorizationContext) -> TokenFailure {
+  private func addingAddress(to failure: TokenFailure, for context: AuthorizationContext) -> TokenFailure {
     guard case .http(let endpoint) = self, failure.reason.mayBeDueToURL, let address = endpoint.address(for: context)
     else { return failure }
     return TokenFailure(failure.reason, "\(failure.sentence) (\(address))")
@@ -55,12 +55,12 @@ package enum TokenProvider: Equatable, Sendable {
   /// The token that arrived, not validated: for inspection only.
   ///
   /// - Throws: `TokenFailure` if none arrived.
-  package func secret(in outcome: TokenOutcome) throws(TokenFailure) -> Secret { try find(in: outcome).0 }
+  package func secret(in outcome: TokenOutcome) throws(TokenFailure) -> Secret { try findToken(in: outcome).0 }
 
   /// The expiration that the response states next to the token, whatever the token's own `exp` says; nil if it states
   /// none.
   package func statedExpiration(in outcome: TokenOutcome, at now: Moment) -> Timestamp? {
-    guard case (_, let json?, let response)? = try? find(in: outcome) else { return nil }
+    guard case (_, let json?, let response)? = try? findToken(in: outcome) else { return nil }
     return format.statedExpiration(json, response, wall: now.wall)
   }
 
@@ -81,9 +81,9 @@ package enum TokenProvider: Equatable, Sendable {
     return isChanged ? .http(endpoint) : nil
   }
 
-  private func find(
+  private func findToken(
     in outcome: TokenOutcome
-  ) throws(TokenFailure) -> (Secret, beside: JSONValue?, from: TokenResponseFormat.Response) {
+  ) throws(TokenFailure) -> (Secret, json: JSONValue?, response: TokenResponseFormat.Response) {
     let response: TokenResponseFormat.Response
     switch (self, outcome) {
     case (.http, .http(.response(let http))): response = try TokenResponseFormat.Response(http)
@@ -180,8 +180,8 @@ package enum TokenOutcome: Equatable, Sendable {
   }
 
   /// What a token command wrote to standard error, safe for the journal.
-  package var remarks: [ExternalText] {
+  package var errorLines: [ExternalText] {
     guard case .command(let outcome) = self else { return [] }
-    return outcome.remarks
+    return outcome.errorLines
   }
 }

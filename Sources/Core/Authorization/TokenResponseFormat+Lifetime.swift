@@ -15,25 +15,25 @@ extension TokenResponseFormat {
   func lifetime(
     of json: JSONValue?, claims: TokenClaims, _ response: Response, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> (Duration, AccessToken.LifetimeSource) {
-    let whole = claims.issuedAt.flatMap { issued in claims.expiresAt.map { $0 - issued } }
+    let signedLifetime = claims.issuedAt.flatMap { issued in claims.expiresAt.map { $0 - issued } }
     let end = try statedExpiration(of: json, claims: claims, response)
     let created = json.flatMap(createdAt)
     let isClockPlausible = now.wall >= buildDate
     let stated =
       response.isStored
-      ? stored(end, created, whole, response.age, wall: isClockPlausible ? now.wall : nil)
+      ? storedLifetime(end, created, signedLifetime, response.age, wall: isClockPlausible ? now.wall : nil)
       // An implausible date is ignored: the server's clock is wrong, but its tokens may be valid.
-      : fresh(
+      : freshLifetime(
         end, created, response.date.flatMap { $0.isPlausible(after: buildDate) ? $0 : nil },
         wall: isClockPlausible ? now.wall : nil)
-    switch (stated, whole) {
-    case (let (lifetime, source)?, let whole?) where whole > .zero:
+    switch (stated, signedLifetime) {
+    case (let (lifetime, source)?, let signedLifetime?) where signedLifetime > .zero:
       // No provider can extend a signed lifetime.
-      return (min(lifetime, whole), source)
+      return (min(lifetime, signedLifetime), source)
     case (let stated?, _):
       return stated
-    case (nil, let whole?):
-      return (whole, .claims)
+    case (nil, let signedLifetime?):
+      return (signedLifetime, .claims)
     case (nil, nil):
       throw TokenFailure(
         .unknownLifetime,
@@ -43,7 +43,7 @@ extension TokenResponseFormat {
   }
 
   /// The remaining lifetime for a response that was made for this request.
-  private func fresh(
+  private func freshLifetime(
     _ end: StatedExpiration?, _ created: Timestamp?, _ date: Timestamp?, wall: Timestamp?
   ) -> (Duration, AccessToken.LifetimeSource)? {
     switch end {
@@ -59,8 +59,8 @@ extension TokenResponseFormat {
   /// The remaining lifetime of a token that was stored in a file: by its age or by the clock, whichever is longer.
   /// After a step of the clock, either may be wrong; using an expired token costs one request, discarding a valid one
   /// costs the position.
-  private func stored(
-    _ end: StatedExpiration?, _ created: Timestamp?, _ whole: Duration?, _ age: Duration, wall: Timestamp?
+  private func storedLifetime(
+    _ end: StatedExpiration?, _ created: Timestamp?, _ signedLifetime: Duration?, _ age: Duration, wall: Timestamp?
   ) -> (Duration, AccessToken.LifetimeSource)? {
     var byAge: (Duration, AccessToken.LifetimeSource)?
     var byClock: (Duration, AccessToken.LifetimeSource)?
@@ -71,13 +71,13 @@ extension TokenResponseFormat {
       if let created { byAge = (stamp - created - age, .creation) }
       byClock = wall.map { (stamp - $0, .wallClock) }
     }
-    if byAge == nil, let whole { byAge = (whole - age, .claims) }
+    if byAge == nil, let signedLifetime { byAge = (signedLifetime - age, .claims) }
     guard let byAge, let byClock else { return byAge ?? byClock }
     return byClock.0 >= byAge.0 ? byClock : byAge
   }
 
   /// Whether the value was read as milliseconds, but is plausible only as seconds.
-  func isInSeconds(_ json: JSONValue, _ response: Response, wall: Timestamp) -> Bool {
+  func looksLikeSeconds(_ json: JSONValue, _ response: Response, wall: Timestamp) -> Bool {
     guard expiration == .epochMilliseconds, let stamp = statedExpiration(json, response, wall: wall) else {
       return false
     }

@@ -78,13 +78,13 @@ package struct TokenResponseFormat: Equatable, Sendable {
     from response: Response, for context: AuthorizationContext, at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
     let (secret, json) = try secret(in: response)
-    return try token(secret, beside: json, from: response, for: context, at: now, buildDate: buildDate)
+    return try token(secret, json: json, from: response, for: context, at: now, buildDate: buildDate)
   }
 
   /// Finds the token in JSON without validating it.
   ///
   /// - Throws: `TokenFailure` that names the key.
-  func secret(in response: Response) throws(TokenFailure) -> (Secret, beside: JSONValue) {
+  func secret(in response: Response) throws(TokenFailure) -> (Secret, json: JSONValue) {
     guard response.body.contains(where: { $0 > 32 }) else {
       throw TokenFailure(
         .missingData,
@@ -111,14 +111,14 @@ package struct TokenResponseFormat: Equatable, Sendable {
   ///
   /// - Throws: `TokenFailure` that names the key or claim.
   func token(
-    _ secret: Secret, beside json: JSONValue? = nil, from response: Response, for context: AuthorizationContext,
+    _ secret: Secret, json: JSONValue? = nil, from response: Response, for context: AuthorizationContext,
     at now: Moment, buildDate: Timestamp
   ) throws(TokenFailure) -> AccessToken {
     let claims = try TokenClaims(of: secret)
     try claims.check(for: context)
     let (lifetime, source) = try lifetime(of: json, claims: claims, response, at: now, buildDate: buildDate)
     guard lifetime > .zero else {
-      if let key = expirationKey, let json, isInSeconds(json, response, wall: now.wall) {
+      if let key = expirationKey, let json, looksLikeSeconds(json, response, wall: now.wall) {
         throw TokenFailure(
           .unknownLifetime,
           "\(response.origin) gave seconds at `\(key)`, and token.expiration_format is \"epoch-ms\""
@@ -141,7 +141,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
     if HTTPResponse.isWebPage(response.body) {
       return "\(response.origin) gave a web page instead of JSON: a login page, a captive portal, or the wrong URL"
     }
-    if TokenResponseFormat.isToken(response.body) {
+    if TokenResponseFormat.isBareJWT(response.body) {
       return
         "\(response.origin) gave a token without a JSON object around it: only a token file may contain a bare token"
     }
@@ -155,7 +155,7 @@ package struct TokenResponseFormat: Equatable, Sendable {
   }
 
   /// Whether the body is nothing but a JWT: the header's JSON begins with `{"`, which is `eyJ` in base64.
-  private static func isToken(_ body: [UInt8]) -> Bool {
+  private static func isBareJWT(_ body: [UInt8]) -> Bool {
     body.starts(with: "eyJ".utf8) && body.count { $0 == UInt8(ascii: ".") } == 2
   }
 

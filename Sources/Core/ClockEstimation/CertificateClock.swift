@@ -14,24 +14,23 @@ struct CertificateClock: Equatable, Sendable {
   private enum Clock { case machine, reference }
 
   /// The clock of the last request, and the clock by which a certificate was not valid.
-  private var used = Clock.machine
-  private var refused: Clock?
+  private var usedClock = Clock.machine
+  private var rejectingClock: Clock?
 
   /// Records the outcome of a request.
   mutating func note(_ outcome: HTTPOutcome) {
     guard case .failure(let failure) = outcome else { return }
     switch failure.kind {
-    case .certificateNotYetValid, .certificateExpired: refused = used
+    case .certificateNotYetValid, .certificateExpired: rejectingClock = usedClock
     default: break
     }
   }
 
   /// Whether a certificate was not valid by the machine's clock, which is now known to be far ahead of a steady
   /// reference: the next request can be sent now.
-  func hasOtherTime(_ estimate: TimeEstimator.Estimate?, at now: Moment) -> Bool {
-    guard used == .machine, refused == .machine, let estimate, estimate.reference != nil, estimate.isSteady else {
-      return false
-    }
+  func hasNewTime(_ estimate: TimeEstimator.Estimate?, at now: Moment) -> Bool {
+    guard usedClock == .machine, rejectingClock == .machine, let estimate, estimate.reference != nil, estimate.isSteady
+    else { return false }
     return now.wall - estimate.bounds.time(at: now.boot) > CertificateClock.maximumDifference
   }
 
@@ -45,13 +44,13 @@ struct CertificateClock: Equatable, Sendable {
   ) -> Timestamp? {
     let referenced = estimate.flatMap { $0.reference == nil ? nil : $0 }
     let known = referenced?.bounds.time(at: now.boot)
-    used = .machine
+    usedClock = .machine
     guard now.wall >= buildDate else { return CertificateTime.at(now, buildDate: buildDate, known: known ?? newest) }
     guard let referenced, referenced.isSteady, let known else { return nil }
     let ahead = now.wall - known
     guard max(ahead, .zero - ahead) > CertificateClock.maximumDifference else { return nil }
     let preferred = ahead > .zero ? Clock.reference : .machine
-    used = refused == preferred ? (preferred == .reference ? .machine : .reference) : preferred
-    return used == .reference ? known : nil
+    usedClock = rejectingClock == preferred ? (preferred == .reference ? .machine : .reference) : preferred
+    return usedClock == .reference ? known : nil
   }
 }

@@ -116,9 +116,9 @@ package struct TimeEstimator: Sendable {
   /// provider, which is better.
   private var issueTime: TimeBounds?
   /// The last reported error.
-  private var reported: ClockError?
+  private var reportedError: ClockError?
   /// The cached estimate of the last moment, which is needed several times per input.
-  private var latest: (at: Moment, estimate: Estimate?)?
+  private var cachedEstimate: (at: Moment, estimate: Estimate?)?
 
   /// - Parameter buildDate: times before it, and from 1024 weeks after it on, are ignored.
   package init(buildDate: Timestamp) {
@@ -134,7 +134,7 @@ package struct TimeEstimator: Sendable {
     _ reference: Reference, _ time: Timestamp, sentAt: BootInstant? = nil, at now: BootInstant
   ) {
     guard time.isPlausible(after: buildDate) else { return }
-    latest = nil
+    cachedEstimate = nil
     if reference == .tokenProvider { issueTime = nil }
     let bounds = TimeBounds(
       time, precision: reference.isServer ? .seconds(1) : TimeEstimator.maximumReportLatency, since: sentAt ?? now,
@@ -178,7 +178,7 @@ package struct TimeEstimator: Sendable {
   ///   - now: when the token arrived.
   package mutating func observeIssueTime(_ time: Timestamp, sentAt: BootInstant, at now: BootInstant) {
     guard time.isPlausible(after: buildDate), observation(of: .tokenProvider, at: now) == nil else { return }
-    latest = nil
+    cachedEstimate = nil
     // The machine's clock may be ahead of the provider's by the slack, so a receiver's may be too.
     issueTime = TimeBounds(time, precision: .seconds(1) + TimeEstimator.slack, since: sentAt, until: now)
   }
@@ -189,7 +189,7 @@ package struct TimeEstimator: Sendable {
     else {
       return
     }
-    latest = nil
+    cachedEstimate = nil
     // Only confirmed times are stored.
     observations[Reference.fleetEngine.rawValue] = Observation(
       bounds: bounds, since: bounds.at, at: bounds.at, isCorroborated: true)
@@ -199,14 +199,14 @@ package struct TimeEstimator: Sendable {
 
   /// The time by the references with the greatest total weight; nil if there is none.
   package func estimate(at now: Moment) -> Estimate? {
-    if let latest, latest.at == now { latest.estimate } else { vote(at: now) }
+    if let cachedEstimate, cachedEstimate.at == now { cachedEstimate.estimate } else { vote(at: now) }
   }
 
   /// The same, cached for this moment until there is another observation.
   @discardableResult
   package mutating func updateEstimate(at now: Moment) -> Estimate? {
     let estimate = estimate(at: now)
-    latest = (now, estimate)
+    cachedEstimate = (now, estimate)
     return estimate
   }
 
@@ -219,11 +219,11 @@ package struct TimeEstimator: Sendable {
       guard let observation = observation(of: reference, at: now.boot) else { continue }
       var (weight, count) = (weight(of: observation, by: reference), 1)
       for other in Reference.allCases where other != reference {
-        let isReport = reference.isServer && other == .gnss
+        let mayLag = reference.isServer && other == .gnss
         guard let supporter = self.observation(of: other, at: now.boot),
           observation.bounds.agrees(
             with: supporter.bounds, withinMilliseconds: TimeEstimator.slackMilliseconds,
-            lag: isReport ? TimeEstimator.maximumLagMilliseconds : nil)
+            lag: mayLag ? TimeEstimator.maximumLagMilliseconds : nil)
         else { continue }
         weight += self.weight(of: supporter, by: other)
         count += 1
@@ -303,16 +303,16 @@ package struct TimeEstimator: Sendable {
   /// - Parameter estimate: the current one.
   package mutating func clockChange(_ estimate: Estimate?, at now: Moment) -> ClockChange? {
     guard let error = TimeEstimator.error(estimate, at: now) else {
-      guard reported != nil, estimate?.reference != nil else { return nil }
-      reported = nil
+      guard reportedError != nil, estimate?.reference != nil else { return nil }
+      reportedError = nil
       return .right
     }
-    if let reported {
-      let change = error.offset - reported.offset
+    if let reportedError {
+      let change = error.offset - reportedError.offset
       let size = max(error.offset, .zero - error.offset)
       guard max(change, .zero - change) > max(.seconds(60), size / 10) else { return nil }
     }
-    reported = error
+    reportedError = error
     return .wrong(error)
   }
 }

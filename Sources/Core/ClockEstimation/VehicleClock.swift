@@ -26,14 +26,14 @@ package struct VehicleClock: Sendable {
     /// The latest possible current time.
     package let latest: Timestamp
     /// Whether Fleet Engine, which checks timestamps, is the reference.
-    package let isFleetEngine: Bool
+    package let isByFleetEngine: Bool
     /// When an unconfirmed time expires; nil: it does not.
     package let expiresAt: BootInstant?
 
     init(_ estimate: TimeEstimator.Estimate, at now: BootInstant) {
       latest = estimate.bounds.latest(at: now) + TimeEstimator.slack
       expiresAt = estimate.expiresAt.flatMap { now < $0 ? $0 : nil }
-      isFleetEngine = estimate.reference == .fleetEngine && (estimate.expiresAt == nil || expiresAt != nil)
+      isByFleetEngine = estimate.reference == .fleetEngine && (estimate.expiresAt == nil || expiresAt != nil)
     }
   }
 
@@ -105,7 +105,7 @@ package struct VehicleClock: Sendable {
     liveLimit = estimate.map { LiveLimit($0, at: now.boot) }
     let review = Review(
       hasNewBounds: bounds != assessment.bounds, hasNewAssessment: new != assessment,
-      hasNewCertificateTime: certificates.hasOtherTime(estimate, at: now),
+      hasNewCertificateTime: certificates.hasNewTime(estimate, at: now),
       clockChange: estimator.clockChange(estimate, at: now))
     assessment = new
     return review
@@ -139,7 +139,7 @@ package struct VehicleClock: Sendable {
   }
 
   /// As `bestTime`, but caches the estimate for this moment, because one moment needs it several times.
-  package mutating func currentTime(at now: Moment) -> Timestamp? {
+  package mutating func updateBestTime(at now: Moment) -> Timestamp? {
     estimator.updateEstimate(at: now)
     return bestTime(at: now)
   }

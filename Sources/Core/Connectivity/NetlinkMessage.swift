@@ -36,14 +36,14 @@ package enum NetlinkMessage: Equatable, Sendable {
   /// All messages of one datagram, in order, up to the first malformed one.
   package static func decode(_ datagram: [UInt8]) -> [(header: Header, message: NetlinkMessage)] {
     var messages: [(header: Header, message: NetlinkMessage)] = []
-    var rest = NetlinkReader(datagram[...])
-    while let length = rest.number(UInt32.self), let type = rest.number(UInt16.self),
-      let flags = rest.number(UInt16.self), let sequence = rest.number(UInt32.self), rest.skip(4),
-      let count = Int(exactly: length), count >= 16, let payload = rest.read(count - 16)
+    var reader = NetlinkReader(datagram[...])
+    while let length = reader.number(UInt32.self), let type = reader.number(UInt16.self),
+      let flags = reader.number(UInt16.self), let sequence = reader.number(UInt32.self), reader.skip(4),
+      let count = Int(exactly: length), count >= 16, let payload = reader.read(count - 16)
     {
       let header = Header(type: type, flags: flags, sequence: sequence)
       messages.append((header, NetlinkMessage(type: type, payload: payload)))
-      rest.align(count)
+      reader.align(count)
     }
     return messages
   }

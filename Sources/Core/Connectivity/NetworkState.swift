@@ -7,7 +7,7 @@ package struct NetworkState: Equatable, Sendable {
   /// The effective default route of each family with an address; IPv4 first.
   package var routes: [NetworkTable.Route] = []
   /// The links of these routes, such as `wwan0`.
-  package var names: [String] = []
+  package var linkNames: [String] = []
   /// Whether there are no links but the loopback: with the unit's PrivateNetwork=, or in a container without a network.
   package var isIsolated = false
 

@@ -22,18 +22,18 @@ package struct NetworkSurvey: Sendable {
   /// A request to the kernel, or a new state.
   package enum Effect: Equatable, Sendable {
     /// Dump this table.
-    case request(Subject, sequence: UInt32)
+    case request(DumpRequest, sequence: UInt32)
     /// The state of the network: initially, and after each change.
     case state(NetworkState)
   }
 
   /// RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE.
-  package enum Subject: UInt16, Sendable {
+  package enum DumpRequest: UInt16, Sendable {
     case links = 18
     case addresses = 22
     case routes = 26
 
-    fileprivate var next: Subject? {
+    fileprivate var next: DumpRequest? {
       switch self {
       case .links: .addresses
       case .addresses: .routes
@@ -43,7 +43,7 @@ package struct NetworkSurvey: Sendable {
   }
 
   /// Debounce: changes come in bursts of addresses and routes.
-  package static let settling = Duration.milliseconds(100)
+  package static let debounceInterval = Duration.milliseconds(100)
   /// The timeout of a dump.
   package static let dumpTimeout = Duration.seconds(5)
 
@@ -53,7 +53,7 @@ package struct NetworkSurvey: Sendable {
   private enum Phase {
     case idle
     case settling(until: BootInstant)
-    case asking(Subject, until: BootInstant)
+    case dumping(DumpRequest, until: BootInstant)
   }
 
   private var phase = Phase.idle
@@ -72,7 +72,7 @@ package struct NetworkSurvey: Sendable {
   package var nextDeadline: BootInstant? {
     switch phase {
     case .idle: nil
-    case .settling(let until), .asking(_, let until): until
+    case .settling(let until), .dumping(_, let until): until
     }
   }
 
@@ -97,19 +97,19 @@ package struct NetworkSurvey: Sendable {
   private mutating func settle(at now: BootInstant) {
     // The time runs from the first change on, so that a flapping link cannot postpone the dump forever.
     if case .settling = phase { return }
-    phase = .settling(until: now + NetworkSurvey.settling)
+    phase = .settling(until: now + NetworkSurvey.debounceInterval)
   }
 
   private mutating func begin(at now: BootInstant) -> [Effect] {
     draft = NetworkTable()
     isStale = false
-    return ask(.links, at: now)
+    return requestDump(.links, at: now)
   }
 
-  private mutating func ask(_ subject: Subject, at now: BootInstant) -> [Effect] {
+  private mutating func requestDump(_ request: DumpRequest, at now: BootInstant) -> [Effect] {
     sequence &+= 1
-    phase = .asking(subject, until: now + NetworkSurvey.dumpTimeout)
-    return [.request(subject, sequence: sequence)]
+    phase = .dumping(request, until: now + NetworkSurvey.dumpTimeout)
+    return [.request(request, sequence: sequence)]
   }
 
   private mutating func process(
@@ -118,29 +118,31 @@ package struct NetworkSurvey: Sendable {
     if message == .overrun { return settle(at: now) }
     if case .refused = message {
       // Only requests of this program can be rejected: EBUSY, EINTR. They are repeated slowly.
-      if case .asking = phase, header.sequence == sequence { phase = .settling(until: now + NetworkSurvey.dumpTimeout) }
+      if case .dumping = phase, header.sequence == sequence {
+        phase = .settling(until: now + NetworkSurvey.dumpTimeout)
+      }
       return
     }
     guard header.isPartOfDump else {
-      notice(message, at: now)
+      handleNotification(message, at: now)
       return
     }
-    guard case .asking(let subject, _) = phase, header.sequence == sequence else { return }
+    guard case .dumping(let request, _) = phase, header.sequence == sequence else { return }
     if header.isInterrupted { isStale = true }
     guard message == .done else { return draft.add(message) }
-    if let next = subject.next {
-      effects += ask(next, at: now)
+    if let next = request.next {
+      effects += requestDump(next, at: now)
     } else {
       finish(at: now, &effects)
     }
   }
 
-  private mutating func notice(_ message: NetlinkMessage, at now: BootInstant) {
+  private mutating func handleNotification(_ message: NetlinkMessage, at now: BootInstant) {
     switch phase {
     case .idle: if table.isChange(message) { settle(at: now) }
     case .settling: break
     // The dump so far may be older or newer than this.
-    case .asking: if table.isChange(message) || draft.isChange(message) { isStale = true }
+    case .dumping: if table.isChange(message) || draft.isChange(message) { isStale = true }
     }
   }
 

@@ -115,8 +115,9 @@ package struct NetworkTable: Equatable, Sendable {
       let best = usable.min { ($0.priority, $0.links.first ?? 0) < ($1.priority, $1.links.first ?? 0) }
       guard let best else { continue }
       state.routes.append(best)
-      for link in best.links.compactMap({ links[$0] }) where link.mayReachOthers && !state.names.contains(link.name) {
-        state.names.append(link.name)
+      for link in best.links.compactMap({ links[$0] })
+      where link.mayReachOthers && !state.linkNames.contains(link.name) {
+        state.linkNames.append(link.name)
       }
     }
     return state

@@ -10,7 +10,7 @@ package struct TCPMeter: Equatable, Sendable {
   package init() {}
 
   /// The open connections to read.
-  package var open: [Int32] { connections.keys.sorted() }
+  package var openDescriptors: [Int32] { connections.keys.sorted() }
 
   /// A connection begins. If the descriptor is known, its previous connection was closed without a last reading.
   package mutating func opened(_ descriptor: Int32) {
@@ -18,7 +18,7 @@ package struct TCPMeter: Equatable, Sendable {
   }
 
   /// A reading of a connection's counters. Ignored if the connection is unknown.
-  package mutating func read(_ descriptor: Int32, _ counted: TCPTraffic) {
+  package mutating func record(_ descriptor: Int32, _ counted: TCPTraffic) {
     guard let last = connections[descriptor] else { return }
     total += counted.since(last)
     connections[descriptor] = counted
@@ -28,7 +28,7 @@ package struct TCPMeter: Equatable, Sendable {
   ///
   /// - Parameter counted: its last reading; nil if it failed.
   package mutating func willClose(_ descriptor: Int32, _ counted: TCPTraffic?) {
-    if let counted { read(descriptor, counted) }
+    if let counted { record(descriptor, counted) }
     connections[descriptor] = nil
   }
 }

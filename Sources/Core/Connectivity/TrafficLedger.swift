@@ -31,7 +31,7 @@ package struct TrafficLedger: Equatable, Sendable {
     package var traffic: TCPTraffic { fleetEngine + tokenProvider }
 
     /// Bytes to and from Fleet Engine per accepted update, including headers and handshakes; nil without updates.
-    package var perUpdate: UInt64? { updates > 0 ? fleetEngine.total / updates : nil }
+    package var bytesPerUpdate: UInt64? { updates > 0 ? fleetEngine.total / updates : nil }
 
     fileprivate static func += (left: inout Counts, right: Counts) {
       left.fleetEngine += right.fleetEngine
@@ -106,16 +106,16 @@ package struct TrafficLedger: Equatable, Sendable {
     /// Whether it is backwards, or so great that only a wrong clock or a vehicle that was parked for long explains it.
     let isSuspect: Bool
     /// Counted since then.
-    var since = Counts()
+    var countsSince = Counts()
   }
 
   /// The first jump since the date last advanced by one day; nil if there was none in this run.
   private var jump: Jump?
   /// Not added to a day yet, because the date is unknown.
   private var undated = Counts()
-  private var isDated = false
+  private var isDateKnown = false
   private var lastStored = ""
-  private var storeAt: BootInstant
+  private var nextStore: BootInstant
   /// When the next reading is due.
   package private(set) var nextReading: BootInstant
 
@@ -124,13 +124,13 @@ package struct TrafficLedger: Equatable, Sendable {
   ///   - now: the start.
   package init(_ stored: String? = nil, at now: BootInstant) {
     nextReading = now + TrafficLedger.undatedInterval
-    storeAt = nextReading
+    nextStore = nextReading
     day = stored.flatMap(TrafficLedger.day(in:))
     lastStored = day.map(TrafficLedger.text(of:)) ?? ""
   }
 
   /// Today so far, up to the last reading; nil while the date is unknown.
-  package var today: Day? { isDated ? day : nil }
+  package var today: Day? { isDateKnown ? day : nil }
 
   /// Processes a reading.
   ///
@@ -145,27 +145,27 @@ package struct TrafficLedger: Equatable, Sendable {
     sinceStart = counted
     nextReading = now + (time == nil ? TrafficLedger.undatedInterval : TrafficLedger.interval)
     guard let time else { return [] }
-    if isDated { date() }
-    var effects = begin(time.date, at: now)
-    isDated = true
-    date()
+    if isDateKnown { addUndatedToDay() }
+    var effects = advance(to: time.date, at: now)
+    isDateKnown = true
+    addUndatedToDay()
     nextReading = min(nextReading, now + .milliseconds(86_400_000 - time.millisecondsOfDay))
     // The end of a day is stored at once, so that the next run does not report it again.
-    guard now >= storeAt || isLast || !effects.isEmpty, !isSuspect(at: now), let day,
+    guard now >= nextStore || isLast || !effects.isEmpty, !isSuspect(at: now), let day,
       case let text = TrafficLedger.text(of: day),
       text != lastStored
     else { return effects }
-    storeAt = now + TrafficLedger.interval
+    nextStore = now + TrafficLedger.interval
     lastStored = text
     effects.append(.store(text))
     return effects
   }
 
   /// Adds what is pending to the day.
-  private mutating func date() {
+  private mutating func addUndatedToDay() {
     day?.counts += undated
     day?.month += undated
-    jump?.since += undated
+    jump?.countsSince += undated
     undated = Counts()
   }
 
@@ -175,7 +175,7 @@ package struct TrafficLedger: Equatable, Sendable {
     jump.map { $0.isSuspect && now - $0.at < TrafficLedger.interval } ?? false
   }
 
-  private mutating func begin(_ date: CivilDate, at now: BootInstant) -> [Effect] {
+  private mutating func advance(to date: CivilDate, at now: BootInstant) -> [Effect] {
     guard let before = day else {
       day = Day(date: date)
       return []
@@ -208,8 +208,8 @@ package struct TrafficLedger: Equatable, Sendable {
     let days = date.daysSince1970 - before.date.daysSince1970
     guard days >= -1, (date.year, date.month) == (before.date.year, before.date.month) else { return nil }
     var day = days <= 0 ? before : Day(date: date, month: before.month)
-    day.counts += jump.since
-    day.month += jump.since
+    day.counts += jump.countsSince
+    day.month += jump.countsSince
     return day
   }
 

@@ -15,7 +15,7 @@ enum ConfirmationRecord: Equatable, Sendable {
     let lines =
       switch self {
       case .waiting(let waiting):
-        "waiting \(waiting.all) \(waiting.limit.wholeSeconds) \(waiting.used.wholeSeconds) "
+        "waiting \(waiting.all) \(waiting.limit.wholeSeconds) \(waiting.elapsed.wholeSeconds) "
           + "\(waiting.previousAvailability.fix ? 1 : 0) \(waiting.previousAvailability.token ? 1 : 0)"
       case .reverted(let all, let credentials, let why):
         "taken-back \(all) \(credentials)\n\(why.split(whereSeparator: \.isNewline).joined(separator: " "))"
@@ -36,7 +36,7 @@ enum ConfirmationRecord: Equatable, Sendable {
       }
       self = .waiting(
         SettingsConfirmation.Waiting(
-          all: String(words[1]), limit: .seconds(numbers[0]), used: .seconds(numbers[1]),
+          all: String(words[1]), limit: .seconds(numbers[0]), elapsed: .seconds(numbers[1]),
           previousAvailability: SettingsConfirmation.Availability(fix: numbers[2] == 1, token: numbers[3] == 1)))
     case ("taken-back", 3, 5):
       self = .reverted(all: String(words[1]), credentials: String(words[2]), why: String(lines[2]))

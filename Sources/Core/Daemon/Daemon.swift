@@ -32,16 +32,16 @@ package struct Daemon: Sendable {
     /// Digests of the settings, to compare them with other settings.
     package var parts: SettingsParts
     /// The digests of the last settings that worked; nil if none are stored.
-    package var kept: SettingsParts?
+    package var keptParts: SettingsParts?
     /// The time for their confirmation, if a file next to them asks for one; nil if there is no such file.
-    package var confirmation: Duration?
+    package var confirmationLimit: Duration?
     /// Probable mistakes in valid settings, each with what to do.
     package var warnings: [String]
 
     package init(
       vehicle: VehicleAgent.Configuration, store: StoreAgent.Configuration, settingsText: String?,
       settings: SettingsStatus = SettingsStatus(hash: ""), metricsFile: String? = nil, servesPositions: Bool = false,
-      parts: SettingsParts = SettingsParts(), kept: SettingsParts? = nil, confirmation: Duration? = nil,
+      parts: SettingsParts = SettingsParts(), keptParts: SettingsParts? = nil, confirmationLimit: Duration? = nil,
       warnings: [String] = []
     ) {
       self.vehicle = vehicle
@@ -51,8 +51,8 @@ package struct Daemon: Sendable {
       self.metricsFile = metricsFile
       self.servesPositions = servesPositions
       self.parts = parts
-      self.kept = kept
-      self.confirmation = confirmation
+      self.keptParts = keptParts
+      self.confirmationLimit = confirmationLimit
       self.warnings = warnings
     }
   }
@@ -262,7 +262,7 @@ package struct Daemon: Sendable {
   /// - Parameter awake: CLOCK_MONOTONIC, read together with the moment.
   /// - Returns: the effects in order.
   package mutating func clocksRead(_ now: Moment, awake: Duration) -> [Effect] {
-    guard let changes = clocks?.read(now, awake: awake) else {
+    guard let changes = clocks?.update(now, awake: awake) else {
       clocks = ClockComparison(now, awake: awake)
       return []
     }
@@ -271,7 +271,7 @@ package struct Daemon: Sendable {
 
   private static func input(of change: ClockComparison.Change) -> VehicleAgent.Input {
     switch change {
-    case .slept(let time): .resumed(after: time)
+    case .suspended(let time): .resumed(after: time)
     case .stepped(let step): .clockStepped(step)
     }
   }

@@ -11,7 +11,7 @@ import Timekeeping
 /// It never wakes the machine: what is due is published with the next input.
 struct Publication: Sendable {
   /// Maximum age of the status line while the daemon is active, because it contains ages.
-  private static let maxAge = Duration.seconds(10)
+  private static let maxStatusAge = Duration.seconds(10)
   /// Interval between two writes of the metrics.
   private static let metricsInterval = Duration.seconds(60)
   /// Minimum interval between two writes of the metrics.
@@ -34,8 +34,8 @@ struct Publication: Sendable {
   var hasBegun = false
   /// `measured` follows.
   var isMeasuring = false
-  private var shownAt: BootInstant?
-  private var writtenAt: BootInstant?
+  private var statusShownAt: BootInstant?
+  private var metricsWrittenAt: BootInstant?
   /// Whether the metrics file says that the vehicle is online.
   private var wasOnline = false
 
@@ -57,16 +57,16 @@ struct Publication: Sendable {
   /// The settings are in force from now on.
   mutating func configure(_ configuration: Daemon.Configuration, at now: BootInstant) {
     (settings.hash, settings.mistake) = (configuration.settings.hash, configuration.settings.mistake)
-    (settings.revertReason, settings.unconfirmed) = (configuration.settings.revertReason, nil)
-    settings.lastReload = SettingsStatus.Reload(at: now, mistake: nil)
+    (settings.revertReason, settings.unconfirmedReason) = (configuration.settings.revertReason, nil)
+    settings.lastReload = SettingsStatus.Reload(endedAt: now, mistake: nil)
     heartbeat = configuration.vehicle.reporting.heartbeat
-    if metricsFile != configuration.metricsFile { writtenAt = nil }
+    if metricsFile != configuration.metricsFile { metricsWrittenAt = nil }
     metricsFile = configuration.metricsFile
   }
 
   /// Other settings were refused.
   mutating func reloadRefused(_ mistakes: String, at now: BootInstant) {
-    settings.lastReload = SettingsStatus.Reload(at: now, mistake: mistakes)
+    settings.lastReload = SettingsStatus.Reload(endedAt: now, mistake: mistakes)
   }
 
   // MARK: - The status line
@@ -74,28 +74,28 @@ struct Publication: Sendable {
   /// Whether the status line must be sent: at once for events of priority `notice` and above, at most once a second for
   /// results of updates, and every ten seconds for anything else.
   func isStatusDue(after effects: [Daemon.Effect], at now: BootInstant) -> Bool {
-    guard let shownAt, now - shownAt < Publication.maxAge else { return true }
+    guard let statusShownAt, now - statusShownAt < Publication.maxStatusAge else { return true }
     var hasOutcome = false
     for case .event(let event) in effects {
       if event.kind.priority <= .notice { return true }
       hasOutcome = hasOutcome || event.kind == .updateAccepted || event.kind == .interrupted
     }
-    return hasOutcome && now - shownAt >= .seconds(1)
+    return hasOutcome && now - statusShownAt >= .seconds(1)
   }
 
-  mutating func statusShown(at now: BootInstant) { shownAt = now }
+  mutating func statusShown(at now: BootInstant) { statusShownAt = now }
 
   // MARK: - The metrics
 
   /// Whether the metrics must be written: once a minute, when the vehicle goes online or offline, and at the end.
   func areMetricsDue(at now: BootInstant, isOnline: Bool, isLast: Bool = false) -> Bool {
     guard metricsFile != nil else { return false }
-    guard !isLast, let writtenAt else { return true }
-    return now - writtenAt >= (isOnline == wasOnline ? Publication.metricsInterval : Publication.metricsFloor)
+    guard !isLast, let metricsWrittenAt else { return true }
+    return now - metricsWrittenAt >= (isOnline == wasOnline ? Publication.metricsInterval : Publication.metricsFloor)
   }
 
   mutating func metricsWritten(at now: BootInstant, isOnline: Bool) {
-    writtenAt = now
+    metricsWrittenAt = now
     wasOnline = isOnline
   }
 }

@@ -8,7 +8,7 @@ import Timekeeping
 /// Requests on the control socket. A response is sent once what it depends on is done: the values are measured, the new
 /// settings are in force, the pause is on disk.
 extension Run {
-  static let stopping = Daemon.Response.refused(.stopping, "the daemon is stopping")
+  static let stoppingResponse = Daemon.Response.refused(.stopping, "the daemon is stopping")
 
   mutating func handle(
     _ request: Daemon.Request, _ id: UInt64, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
@@ -19,25 +19,25 @@ extension Run {
     case .confirmedReload(let limit): reload(for: id, confirmingWithin: limit, &effects)
     case .driverCommand(let command):
       guard vehicle.lifecycle.isRunning else {
-        return effects.append(.respond(id: id, Run.stopping))
+        return effects.append(.respond(id: id, Run.stoppingResponse))
       }
       if command.isDuty, let refusal = vehicle.dutyRefusal {
         return effects.append(.respond(id: id, .refused(.duty(refusal), refusal.withAdvice.text)))
       }
-      choices.driver = (id, command.isDuty)
+      choices.driverRequest = (id, command.isDuty)
       pass(command.input, at: now, observer, &effects)
-      choices.driver = nil
+      choices.driverRequest = nil
     case .monitor:
       let state = MonitorItem.State(vehicle.snapshot(at: now))
       // Existing monitors must still be sent what has changed for them.
       if monitor == nil { monitor = MonitorWatch(vehicle, state: state) }
       effects.append(.respond(id: id, .monitoring(state)))
     case .monitorPositions:
-      guard vehicle.lifecycle.isRunning else { return effects.append(.respond(id: id, Run.stopping)) }
+      guard vehicle.lifecycle.isRunning else { return effects.append(.respond(id: id, Run.stoppingResponse)) }
       pass(.positionsMonitored(true), at: now, observer, &effects)
       effects.append(.respond(id: id, .monitoringPositions))
     case .sendNow:
-      guard vehicle.lifecycle.isRunning else { return effects.append(.respond(id: id, Run.stopping)) }
+      guard vehicle.lifecycle.isRunning else { return effects.append(.respond(id: id, Run.stoppingResponse)) }
       if let refusal = vehicle.sendRefusal {
         return effects.append(.respond(id: id, .refused(.send(refusal), refusal.withAdvice.text)))
       }
@@ -53,38 +53,38 @@ extension Run {
   /// The driver's choices that are not stored on disk yet.
   struct Choices: Sendable {
     /// The request that is being handled.
-    var driver: (request: UInt64, isDuty: Bool)?
+    var driverRequest: (id: UInt64, isDuty: Bool)?
     /// For each change of the pause that is not on disk yet, the request for it; nil: no client is waiting.
-    fileprivate var pauses: [UInt64?] = []
-    /// Like `pauses`, for the duty.
-    fileprivate var duties: [UInt64?] = []
+    fileprivate var pauseRequests: [UInt64?] = []
+    /// Like `pauseRequests`, for the duty.
+    fileprivate var dutyRequests: [UInt64?] = []
     /// Why the stored pause could not be read, or a change to it could not be stored; nil if neither happened.
     fileprivate(set) var pauseTrouble: String?
     /// Like `pauseTrouble`, for the stored duty.
     fileprivate(set) var dutyTrouble: String?
 
     /// The driver's request that a change of this kind answers, returned only once; nil if no client is waiting.
-    private mutating func request(isDuty: Bool) -> UInt64? {
-      guard let driver, driver.isDuty == isDuty else { return nil }
-      self.driver = nil
-      return driver.request
+    private mutating func takeRequest(isDuty: Bool) -> UInt64? {
+      guard let driverRequest, driverRequest.isDuty == isDuty else { return nil }
+      self.driverRequest = nil
+      return driverRequest.id
     }
 
-    mutating func beginStoringPause() { pauses.append(request(isDuty: false)) }
-    mutating func beginStoringDuty() { duties.append(request(isDuty: true)) }
+    mutating func beginStoringPause() { pauseRequests.append(takeRequest(isDuty: false)) }
+    mutating func beginStoringDuty() { dutyRequests.append(takeRequest(isDuty: true)) }
   }
 
   mutating func pauseStored(_ trouble: String?, _ effects: inout [Effect]) {
     choices.pauseTrouble = trouble
     if let trouble { effects.append(.event(.pauseNotKept(trouble))) }
-    guard !choices.pauses.isEmpty, let request = choices.pauses.removeFirst() else { return }
+    guard !choices.pauseRequests.isEmpty, let request = choices.pauseRequests.removeFirst() else { return }
     effects.append(.respond(id: request, .done(remark: trouble)))
   }
 
   mutating func dutyStored(_ trouble: String?, _ effects: inout [Effect]) {
     choices.dutyTrouble = trouble
     if let trouble { effects.append(.event(.dutyNotKept(trouble))) }
-    guard !choices.duties.isEmpty, let request = choices.duties.removeFirst() else { return }
+    guard !choices.dutyRequests.isEmpty, let request = choices.dutyRequests.removeFirst() else { return }
     effects.append(.respond(id: request, .done(remark: trouble)))
   }
 

@@ -22,14 +22,15 @@ extension Run {
     if let mistake = first.configuration.settings.mistake { effects.append(.event(.settingsKept(mistake))) }
     if let why = first.configuration.settings.revertReason { effects.append(.event(.settingsTakenBack(why))) }
     let activation = settings.activated(
-      first.configuration, limit: first.limit, previousAvailability: SettingsConfirmation.Availability(), at: nil)
+      first.configuration, limit: first.confirmationLimit, previousAvailability: SettingsConfirmation.Availability(),
+      at: nil)
     report(activation, &effects)
     effects += first.configuration.warnings.map { .event(.settingsWarning($0)) }
     // With the kept settings the daemon runs, but the settings of the files are not in force.
     let (mistake, revertReason) = (first.configuration.settings.mistake, first.configuration.settings.revertReason)
     let response =
       (mistake ?? revertReason).map { Daemon.Response.refused(.settingsRefused, $0) }
-      ?? .done(remark: first.limit == nil ? nil : remark(on: activation))
+      ?? .done(remark: first.confirmationLimit == nil ? nil : remark(on: activation))
     effects += first.requests.map { .respond(id: $0, response) }
     updateDeadline()
     reportSettled(to: observer)
@@ -41,10 +42,10 @@ extension Run {
   ///   - limit: the time for their confirmation; nil: the request asks for none.
   mutating func reload(for request: UInt64?, confirmingWithin limit: Duration? = nil, _ effects: inout [Effect]) {
     guard vehicle.lifecycle.isRunning else {
-      if let request { effects.append(.respond(id: request, Run.stopping)) }
+      if let request { effects.append(.respond(id: request, Run.stoppingResponse)) }
       return
     }
-    if settings.read(for: request, confirmingWithin: limit) { effects.append(.readSettings) }
+    if settings.beginReading(for: request, confirmingWithin: limit) { effects.append(.readSettings) }
   }
 
   mutating func settingsRead(_ outcome: SettingsOutcome, at now: Moment, _ effects: inout [Effect]) {
@@ -55,7 +56,8 @@ extension Run {
         refusal = "these settings were reverted, and are not tried again until they change: \(why)"
       } else {
         settings.setNext(
-          SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: requests, limit: limit))
+          SettingsLifecycle.Prepared(
+            configuration: configuration, holder: holder, requests: requests, confirmationLimit: limit))
         let vehicle = configuration.vehicle.delivery.endpoint.vehicle
         feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)
       }
@@ -74,21 +76,23 @@ extension Run {
     let previousAvailability = SettingsConfirmation.Availability(
       fix: before.fixAt != nil, token: before.hasToken || isOnline)
     let activation = settings.activated(
-      new.configuration, limit: new.limit, previousAvailability: previousAvailability, at: now.boot)
+      new.configuration, limit: new.confirmationLimit, previousAvailability: previousAvailability, at: now.boot)
     sources.isVehicleInUse = new.holder != nil
     publication.configure(new.configuration, at: now.boot)
     effects.append(.useSettings)
     servePositions(new.configuration, at: now, observer, &effects)
     pass(.configure(new.configuration.vehicle, lockedBy: new.holder), at: now, observer, &effects)
     feedStore(.start, at: now.boot, &effects)
-    passReports(at: now, observer, &effects)
+    passStoreReports(at: now, observer, &effects)
     effects.append(.event(.reloaded))
     effects += new.configuration.warnings.map { .event(.settingsWarning($0)) }
     report(activation, &effects)
     // A changed token provider is asked with the next update.
     if activation.isConfirmationNew, vehicle.sendRefusal == nil { pass(.sendNow, at: now, observer, &effects) }
     if settings.isSettled { effects.append(.ready) }
-    effects += new.requests.map { .respond(id: $0, .done(remark: new.limit == nil ? nil : remark(on: activation))) }
+    effects += new.requests.map {
+      .respond(id: $0, .done(remark: new.confirmationLimit == nil ? nil : remark(on: activation)))
+    }
   }
 
   // MARK: - The confirmation
@@ -107,10 +111,10 @@ extension Run {
   }
 
   /// Fleet Engine has accepted an update that was sent at that time.
-  mutating func accepted(sentAt: BootInstant, _ effects: inout [Effect]) {
+  mutating func updateAccepted(sentAt: BootInstant, _ effects: inout [Effect]) {
     let (waited, hadRecord) = (settings.confirmation != nil, settings.record != nil)
     guard let text = settings.accepted(sentAt: sentAt) else { return }
-    publication.settings.unconfirmed = nil
+    publication.settings.unconfirmedReason = nil
     if hadRecord { effects.append(.storeConfirmation(nil)) }
     if waited { effects.append(.event(.settingsConfirmed)) }
     effects.append(.storeSettings(text))
@@ -137,7 +141,7 @@ extension Run {
     guard confirmation.obstacle == nil else {
       return stayUnconfirmed(why, because: confirmation.obstacle ?? "", &effects)
     }
-    settings.revert(because: why)
+    settings.beginRevert(because: why)
     effects.append(.readKeptSettings(isReverting: true))
   }
 
@@ -154,7 +158,7 @@ extension Run {
   }
 
   private mutating func stayUnconfirmed(_ why: String, because obstacle: String, _ effects: inout [Effect]) {
-    publication.settings.unconfirmed = "\(why); they are not reverted, because \(obstacle)"
+    publication.settings.unconfirmedReason = "\(why); they are not reverted, because \(obstacle)"
     effects.append(.event(.settingsUnconfirmed(why, obstacle: obstacle)))
   }
 

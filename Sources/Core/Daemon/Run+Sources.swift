@@ -34,7 +34,7 @@ extension Run {
     return sources.admit(address, to: id, at: now)
   }
 
-  mutating func use(_ list: [Daemon.Source], at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
+  mutating func useSources(_ list: [Daemon.Source], at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     effects += sources.replaceAll(with: list)
     pass(.sources(sources.configured), at: now, observer, &effects)
     guard !sources.isVehicleInUse else { return }
@@ -43,13 +43,13 @@ extension Run {
       perform(sources.handle(.start, of: id, at: now), of: id, at: now, observer, &effects)
     }
     // New sources must still be notified of this.
-    if !sources.areFixesNeeded { hasNeedChanged = true }
+    if !sources.areFixesNeeded { hasFixNeedChanged = true }
   }
 
   /// Notifies the sources whether fixes are needed, if that has changed.
   mutating func passFixNeed(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
-    guard hasNeedChanged else { return }
-    hasNeedChanged = false
+    guard hasFixNeedChanged else { return }
+    hasFixNeedChanged = false
     for id in sources.configured.map(\.id) {
       perform(sources.handle(.needed(sources.areFixesNeeded), of: id, at: now), of: id, at: now, observer, &effects)
     }
@@ -61,7 +61,7 @@ extension Run {
   ) {
     sources.isVehicleInUse = holder != nil
     guard holder == nil, let held = sources.held else { return }
-    use(held, at: now, observer, &effects)
+    useSources(held, at: now, observer, &effects)
   }
 
   mutating func endSources(_ effects: inout [Effect]) { effects += sources.removeAll() }
@@ -73,7 +73,7 @@ extension Run {
     guard let deadline = sources.nextDeadline, now.boot >= deadline else { return false }
     var isReading = false
     for index in sources.indices {
-      guard let id = sources.due(at: index, now.boot) else { continue }
+      guard let id = sources.idIfDue(at: index, now.boot) else { continue }
       let produced = sources.handle(.deadline, of: id, at: now)
       for case .line(.read) in produced { isReading = true }
       perform(produced, of: id, at: now, observer, &effects)

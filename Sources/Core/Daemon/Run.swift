@@ -27,9 +27,9 @@ package struct Run: Sendable {
   /// Whether the settings in force have a socket for positions.
   var servesPositions = false
   /// Reports of the store that have not been passed to the vehicle yet.
-  private var reports: [VehicleAgent.Input] = []
+  private var storeReports: [VehicleAgent.Input] = []
   /// Whether fixes are needed has changed, and the sources have not been notified yet.
-  var hasNeedChanged = false
+  var hasFixNeedChanged = false
   /// How the run ended, while the store writes what is pending.
   var ending: Lifecycle.Ending?
   private var vehicleDeadline: BootInstant?
@@ -79,7 +79,7 @@ package struct Run: Sendable {
       pass(.store(.unread), at: now, observer, &effects)
       effects.append(.ready)
     case .storeEnded(let outcome): feedStore(.ended(outcome), at: now.boot, &effects)
-    case .sources(let list): use(list, at: now, observer, &effects)
+    case .sources(let list): useSources(list, at: now, observer, &effects)
     case .line(let id, let input): perform(sources.handle(input, of: id, at: now), of: id, at: now, observer, &effects)
     case .driverRecordsFound(let records): restore(records, at: now, observer, &effects)
     case .reload: reload(for: nil, &effects)
@@ -107,7 +107,7 @@ package struct Run: Sendable {
 
   /// Passes on what the store reports, and new settings once it is done with the previous ones.
   mutating func settle(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
-    passReports(at: now, observer, &effects)
+    passStoreReports(at: now, observer, &effects)
     passFixNeed(at: now, observer, &effects)
     useSettings(at: now, observer, &effects)
     reviewConfirmation(at: now, observer, &effects)
@@ -155,7 +155,7 @@ package struct Run: Sendable {
     case .backlogSnapshot(let records): feedStore(.snapshot(records), at: now, &effects)
     case .forgetOthers(let time): feedStore(.forgetOthers(before: time), at: now, &effects)
     case .accepted(let sentAt):
-      accepted(sentAt: sentAt, &effects)
+      updateAccepted(sentAt: sentAt, &effects)
     case .finished(let ending):
       self.ending = ending
       feedStore(.close, at: now, &effects)
@@ -175,7 +175,7 @@ package struct Run: Sendable {
     case .needFixes(let areNeeded):
       // The sources are notified later, because the vehicle is still deciding.
       sources.areFixesNeeded = areNeeded
-      hasNeedChanged = true
+      hasFixNeedChanged = true
     case .readyForNextFix(let id): sources.readyForNextFix(id, at: now)
     case .stopping(let time): effects.append(.stopping(within: time))
     case .storePause(let record):
@@ -192,12 +192,12 @@ package struct Run: Sendable {
       switch effect {
       case .perform(let operation): effects.append(.store(operation))
       // The report is passed on later, because the vehicle may still be deciding.
-      case .report(let report): reports.append(report)
+      case .report(let report): storeReports.append(report)
       }
     }
   }
 
-  mutating func passReports(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
-    while !reports.isEmpty { pass(reports.removeFirst(), at: now, observer, &effects) }
+  mutating func passStoreReports(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
+    while !storeReports.isEmpty { pass(storeReports.removeFirst(), at: now, observer, &effects) }
   }
 }

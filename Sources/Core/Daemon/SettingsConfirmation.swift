@@ -37,7 +37,7 @@ struct SettingsConfirmation: Sendable {
     var all: String
     var limit: Duration
     /// The part of `limit` that has passed.
-    var used: Duration
+    var elapsed: Duration
     var previousAvailability: Availability
   }
 
@@ -52,10 +52,10 @@ struct SettingsConfirmation: Sendable {
   let limit: Duration
   private let previousAvailability: Availability
   /// When these settings came into force.
-  private let since: BootInstant
+  private let inForceSince: BootInstant
   /// The part of `limit` that had passed at `runningSince`, and the part that is stored on disk.
-  private var used: Duration
-  private var stored: Duration?
+  private var elapsed: Duration
+  private var storedElapsed: Duration?
   /// Nil while the clock is stopped.
   private var runningSince: BootInstant?
   private(set) var holdReason: HoldReason?
@@ -66,16 +66,16 @@ struct SettingsConfirmation: Sendable {
   private(set) var isOver = false
 
   /// - Parameters:
-  ///   - used: the part of `limit` that has passed in earlier runs.
+  ///   - elapsed: the part of `limit` that has passed in earlier runs.
   ///   - since: when they came into force; `boot`: at the start of the daemon.
   init(
-    of parts: SettingsParts, previous: SettingsParts, within limit: Duration, used: Duration = .zero,
+    of parts: SettingsParts, previous: SettingsParts, within limit: Duration, elapsed: Duration = .zero,
     previousAvailability: Availability, since: BootInstant
   ) {
-    (self.parts, self.previous, self.limit, self.previousAvailability, self.since) = (
+    (self.parts, self.previous, self.limit, self.previousAvailability, self.inForceSince) = (
       parts, previous, limit, previousAvailability, since
     )
-    self.used = min(used, limit)
+    self.elapsed = min(elapsed, limit)
     (fixAt, tokenAt) = (nil, nil)
   }
 
@@ -96,12 +96,12 @@ struct SettingsConfirmation: Sendable {
   /// When to call `observe`; nil while the clock is stopped.
   var nextDeadline: BootInstant? {
     guard !isOver, let runningSince else { return nil }
-    return runningSince + max(min(limit, stored ?? used) - used, .zero)
+    return runningSince + max(min(limit, storedElapsed ?? elapsed) - elapsed, .zero)
   }
 
   /// The time that remains for the confirmation, zero or more.
   func left(at now: BootInstant) -> Duration {
-    max(limit - used - (runningSince.map { max(now - $0, .zero) } ?? .zero), .zero)
+    max(limit - elapsed - (runningSince.map { max(now - $0, .zero) } ?? .zero), .zero)
   }
 
   /// The machine was suspended for this time, and has just resumed.
@@ -114,23 +114,25 @@ struct SettingsConfirmation: Sendable {
 
   /// The vehicle's state may have changed, or the deadline has passed.
   mutating func observe(_ state: VehicleAgent.Readiness, at now: BootInstant) -> [Step] {
-    used += runningSince.map { max(now - $0, .zero) } ?? .zero
-    if fixAt == nil, let at = state.fixAt, at > since { fixAt = at }
+    elapsed += runningSince.map { max(now - $0, .zero) } ?? .zero
+    if fixAt == nil, let at = state.fixAt, at > inForceSince { fixAt = at }
     if tokenAt == nil { tokenAt = state.tokenObtainedAt }
     holdReason = holdReason(state)
     runningSince = holdReason == nil && !isOver ? now : nil
     var steps: [Step] = []
-    if runningSince != nil ? stored.map({ used >= $0 && $0 < limit }) ?? true : stored == nil {
-      let next = min(limit, .seconds(used.wholeSeconds) + (runningSince == nil ? .zero : SettingsConfirmation.step))
-      stored = next
+    if runningSince != nil ? storedElapsed.map({ elapsed >= $0 && $0 < limit }) ?? true : storedElapsed == nil {
+      let next = min(limit, .seconds(elapsed.wholeSeconds) + (runningSince == nil ? .zero : SettingsConfirmation.step))
+      storedElapsed = next
       steps.append(
-        .store(.waiting(Waiting(all: parts.all, limit: limit, used: next, previousAvailability: previousAvailability))))
+        .store(
+          .waiting(
+            Waiting(all: parts.all, limit: limit, elapsed: next, previousAvailability: previousAvailability))))
     }
     if hasRequiredInputs, !isUpdateRequested {
       isUpdateRequested = true
       steps.append(.sendNow)
     }
-    if runningSince != nil, used >= limit {
+    if runningSince != nil, elapsed >= limit {
       (isOver, runningSince) = (true, nil)
       steps.append(.end)
     }
@@ -156,7 +158,7 @@ struct SettingsConfirmation: Sendable {
 
   /// Whether an update that was sent at that time, and accepted, confirms these settings.
   func isConfirmed(byUpdateSentAt sentAt: BootInstant) -> Bool {
-    guard sentAt >= since, hasRequiredInputs else { return false }
+    guard sentAt >= inForceSince, hasRequiredInputs else { return false }
     return (!changesSource || fixAt.map { sentAt >= $0 } == true)
       && (!changesToken || tokenAt.map { sentAt >= $0 } == true)
   }

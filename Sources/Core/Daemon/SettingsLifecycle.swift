@@ -58,7 +58,7 @@ struct SettingsLifecycle: Sendable {
     /// Requests that are answered when these settings are in force.
     var requests: [UInt64]
     /// The time for their confirmation that a request asks for; nil: no request asks for one.
-    var limit: Duration?
+    var confirmationLimit: Duration?
   }
 
   /// Settings that are not in force yet, because the store writes what belongs to the previous ones.
@@ -101,7 +101,7 @@ struct SettingsLifecycle: Sendable {
   ///   - request: answered when the result is known; nil: no client is waiting.
   ///   - limit: the time for their confirmation; nil: the request asks for none.
   /// - Returns: whether to read them now.
-  mutating func read(for request: UInt64?, confirmingWithin limit: Duration? = nil) -> Bool {
+  mutating func beginReading(for request: UInt64?, confirmingWithin limit: Duration? = nil) -> Bool {
     if let request { requests.append(request) }
     self.limit = limit ?? self.limit
     defer { (isRereadPending, isReading) = (isReading, true) }
@@ -126,7 +126,7 @@ struct SettingsLifecycle: Sendable {
   mutating func setNext(_ prepared: Prepared) {
     var prepared = prepared
     prepared.requests = (next?.requests ?? []) + prepared.requests
-    prepared.limit = prepared.limit ?? next?.limit
+    prepared.confirmationLimit = prepared.confirmationLimit ?? next?.confirmationLimit
     next = prepared
   }
 
@@ -189,17 +189,18 @@ struct SettingsLifecycle: Sendable {
     if limit == nil, let confirmation, confirmation.parts == configuration.parts { return Activation() }
     let waiting: SettingsConfirmation.Waiting? = if case .waiting(let waiting)? = record { waiting } else { nil }
     let remark: String?
-    if let limit = limit ?? configuration.confirmation ?? waiting?.limit {
-      if let previous = configuration.kept, previous.all != configuration.parts.all {
+    if let limit = limit ?? configuration.confirmationLimit ?? waiting?.limit {
+      if let previous = configuration.keptParts, previous.all != configuration.parts.all {
         // After a restart, the same settings have the time that is left.
         let before = now == nil && waiting?.all == configuration.parts.all ? waiting : nil
         confirmation = SettingsConfirmation(
-          of: configuration.parts, previous: previous, within: before?.limit ?? limit, used: before?.used ?? .zero,
-          previousAvailability: before?.previousAvailability ?? previousAvailability, since: now ?? .boot)
+          of: configuration.parts, previous: previous, within: before?.limit ?? limit,
+          elapsed: before?.elapsed ?? .zero, previousAvailability: before?.previousAvailability ?? previousAvailability,
+          since: now ?? .boot)
         return Activation(isConfirmationNew: true)
       }
       remark =
-        configuration.kept == nil
+        configuration.keptParts == nil
         ? "no settings have worked before, so there are none to go back to" : "these settings have worked already"
     } else {
       remark = nil
@@ -215,7 +216,7 @@ struct SettingsLifecycle: Sendable {
 
   /// The same, according to what an earlier run has stored.
   static func rejection(of configuration: Daemon.Configuration, by record: ConfirmationRecord?) -> String? {
-    guard let previous = configuration.kept, configuration.parts.obstacle(to: previous) == nil else { return nil }
+    guard let previous = configuration.keptParts, configuration.parts.obstacle(to: previous) == nil else { return nil }
     return record?.rejection(of: configuration.parts)
   }
 
@@ -233,8 +234,8 @@ struct SettingsLifecycle: Sendable {
   }
 
   /// Requests the last settings that worked, which are to replace those in force.
-  mutating func revert(because why: String) {
-    _ = read(for: nil)
+  mutating func beginRevert(because why: String) {
+    _ = beginReading(for: nil)
     revertReason = why
   }
 

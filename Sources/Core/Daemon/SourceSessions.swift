@@ -75,11 +75,11 @@ struct SourceSessions: Sendable {
 
   /// - Parameter areNew: whether all sources are planned as new, and no existing one is kept.
   func plan(_ settings: [any SourceIdentity], areNew: Bool) -> [Daemon.PlannedSource] {
-    var known = areNew ? [] : entries
+    var reusable = areNew ? [] : entries
     var id = lastID
     return settings.map { settings in
-      if let index = known.firstIndex(where: { $0.settings.isEqual(to: settings) }) {
-        return Daemon.PlannedSource(id: known.remove(at: index).id, isNew: false)
+      if let index = reusable.firstIndex(where: { $0.settings.isEqual(to: settings) }) {
+        return Daemon.PlannedSource(id: reusable.remove(at: index).id, isNew: false)
       }
       id += 1
       return Daemon.PlannedSource(id: id, isNew: true)
@@ -92,7 +92,7 @@ struct SourceSessions: Sendable {
   mutating func replaceAll(with list: [Daemon.Source]) -> [Daemon.Effect] {
     lastID = max(lastID, list.map(\.configured.id).max() ?? 0)
     let used = isVehicleInUse ? [] : list
-    let closed = held ?? []
+    let formerlyHeld = held ?? []
     held = isVehicleInUse ? list : nil
     let old = entries
     entries = used.map { source in
@@ -102,9 +102,9 @@ struct SourceSessions: Sendable {
         session: source.session ?? running?.session, deadline: running?.deadline)
     }
     updateDeadline()
-    let ends = old.filter { entry in entry.session != nil && !used.contains { $0.configured.id == entry.id } }
-    return ends.map { .line($0.id, .end(after: $0.session?.lastRequest)) }
-      + closed.filter { source in !list.contains { $0.configured.id == source.configured.id } }
+    let endedEntries = old.filter { entry in entry.session != nil && !used.contains { $0.configured.id == entry.id } }
+    return endedEntries.map { .line($0.id, .end(after: $0.session?.lastRequest)) }
+      + formerlyHeld.filter { source in !list.contains { $0.configured.id == source.configured.id } }
       .map { .line($0.configured.id, .end(after: nil)) }
   }
 
@@ -137,7 +137,7 @@ struct SourceSessions: Sendable {
   var indices: Range<Int> { entries.indices }
 
   /// The ID of the source at this index, if its deadline has passed.
-  func due(at index: Int, _ now: BootInstant) -> Int? {
+  func idIfDue(at index: Int, _ now: BootInstant) -> Int? {
     guard let deadline = entries[index].deadline, now >= deadline else { return nil }
     return entries[index].id
   }

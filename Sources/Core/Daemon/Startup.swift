@@ -12,7 +12,7 @@ struct Startup: Sendable {
   /// Interval between two readings of the settings: the first, and the maximum.
   private static let (firstInterval, maxInterval) = (Duration.seconds(5), Duration.seconds(60))
   /// systemd provides credentials only at a start, so the process ends after this time to be started again.
-  private static let limit = Duration.seconds(15 * 60)
+  private static let maximumWait = Duration.seconds(15 * 60)
 
   private enum State {
     case starting
@@ -40,14 +40,14 @@ struct Startup: Sendable {
   /// Whether a reload asked for the reading that is under way; such a reading leaves the intervals unchanged.
   private var isReload = false
   /// Requests that the reading under way answers.
-  private var reloads: [UInt64] = []
+  private var reloadRequests: [UInt64] = []
   /// The time for a confirmation that these requests ask for.
-  private var limit: Duration?
+  private var confirmationLimit: Duration?
   /// Requests that `measured` answers.
   private var statusRequests: [UInt64] = []
   private var pause: PauseRecord?
   /// For each change of the pause that is not on disk yet, the request for it.
-  private var pauses: [UInt64] = []
+  private var pauseRequests: [UInt64] = []
 
   /// Whether a client monitors.
   private(set) var isMonitored = false
@@ -106,7 +106,7 @@ struct Startup: Sendable {
     case .measured(let measurement): measured(measurement, at: now, &effects)
     case .unmonitored: isMonitored = false
     case .pauseStored(let trouble):
-      if !pauses.isEmpty { effects.append(.respond(id: pauses.removeFirst(), .done(remark: trouble))) }
+      if !pauseRequests.isEmpty { effects.append(.respond(id: pauseRequests.removeFirst(), .done(remark: trouble))) }
     case .vehicle(.stop): end(.stopped, &effects)
     case .vehicle(.directoryDeleted(let path, _)):
       effects.append(.event(.stopping(.directoryDeleted(path))))
@@ -129,8 +129,9 @@ struct Startup: Sendable {
   private mutating func use(
     _ configuration: Daemon.Configuration, _ holder: VehicleHolder?
   ) -> SettingsLifecycle.Prepared {
-    defer { (state, nextDeadline, reloads) = (.over, nil, []) }
-    return SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: reloads, limit: limit)
+    defer { (state, nextDeadline, reloadRequests) = (.over, nil, []) }
+    return SettingsLifecycle.Prepared(
+      configuration: configuration, holder: holder, requests: reloadRequests, confirmationLimit: confirmationLimit)
   }
 
   /// Uses the kept settings in place of those that were reverted; if they cannot be used, reads the files again, to use
@@ -151,12 +152,12 @@ struct Startup: Sendable {
   }
 
   private mutating func fail(_ mistakes: String, isMissing: Bool = false, _ effects: inout [Daemon.Effect]) {
-    effects += reloads.map { .respond(id: $0, .refused(.settingsRefused, mistakes)) }
+    effects += reloadRequests.map { .respond(id: $0, .refused(.settingsRefused, mistakes)) }
     end(.failed(mistakes, isMissing: isMissing), &effects)
   }
 
   private mutating func end(_ exit: Daemon.Exit, _ effects: inout [Daemon.Effect]) {
-    (state, nextDeadline, reloads) = (.over, nil, [])
+    (state, nextDeadline, reloadRequests) = (.over, nil, [])
     effects.append(.exit(exit))
   }
 
@@ -166,13 +167,13 @@ struct Startup: Sendable {
     guard waitsForSettings else { return fail(what, &effects) }
     self.known = known
     let missing = MissingSettings(what)
-    var end = now.boot + Startup.limit
+    var end = now.boot + Startup.maximumWait
     if case .waiting(let before, _) = state { end = before } else { effects.append(.event(.settingsAwaited(what))) }
     effects.append(.showStatus(missing.sentence))
     if let path = known.metricsFile { effects.append(.writeMetrics(metrics, path: path)) }
     if case .waiting = state {
-      effects += reloads.map { .respond(id: $0, .refused(.settingsMissing, missing.sentence)) }
-      reloads = []
+      effects += reloadRequests.map { .respond(id: $0, .refused(.settingsMissing, missing.sentence)) }
+      reloadRequests = []
       guard now.boot < end else {
         effects.append(.event(.settingsAwaited(what)))
         return self.end(.unavailable, &effects)
@@ -199,8 +200,8 @@ struct Startup: Sendable {
   ) {
     switch request {
     case .reload, .confirmedReload:
-      if case .confirmedReload(let time) = request { limit = time }
-      reloads.append(id)
+      if case .confirmedReload(let time) = request { confirmationLimit = time }
+      reloadRequests.append(id)
       reload(&effects)
     case .driverCommand(.pause):
       // A pause that has already begun is unchanged.
@@ -232,7 +233,7 @@ struct Startup: Sendable {
 
   private mutating func store(_ record: PauseRecord?, for id: UInt64, _ effects: inout [Daemon.Effect]) {
     pause = record
-    pauses.append(id)
+    pauseRequests.append(id)
     effects.append(.storePause(record))
   }
 

@@ -15,7 +15,7 @@ extension DeliveryAgent {
     /// The minimum time between accepted updates.
     package var floor: Duration
     /// The time between requests that only deliver the backlog.
-    package var interval: Duration
+    package var backfillInterval: Duration
     /// The maximum number of past positions in one request.
     package var batch: Int
     /// The maximum number of queued positions; beyond it, the backlog is thinned. 0 queues none.
@@ -27,13 +27,13 @@ extension DeliveryAgent {
 
     package init(
       endpoint: FleetEngineEndpoint, form: UpdateFormNegotiation.Configuration = .init(release: ""),
-      floor: Duration = .seconds(5), interval: Duration = .seconds(10),
+      floor: Duration = .seconds(5), backfillInterval: Duration = .seconds(10),
       batch: Int = 100, maxLocations: Int = 10_000, maxBytes: Int = 16_000_000, maxAge: Duration = .seconds(7 * 86_400)
     ) {
       self.endpoint = endpoint
       self.form = form
       self.floor = floor
-      self.interval = interval
+      self.backfillInterval = backfillInterval
       self.batch = batch
       self.maxLocations = maxLocations
       self.maxBytes = maxBytes
@@ -44,7 +44,7 @@ extension DeliveryAgent {
     var capacity: Int { min(maxLocations, maxBytes / Backlog.recordSize) }
 
     /// Whether requests are rate-limited. Only tests against a local server set a lower floor than Fleet Engine's.
-    package var isLimited: Bool { floor >= .seconds(5) }
+    package var isRateLimited: Bool { floor >= .seconds(5) }
   }
 
   /// What happened: a position to send, a response, a change of the network, stored positions.

@@ -66,7 +66,7 @@ package struct DeliveryAgent: Sendable {
     /// The last attempt is repeated: the server did not process it, or closed the connection without a response.
     var isResending = false
     /// The number of attempts in a row that failed while the connection stayed open.
-    var resets = 0
+    var streamResets = 0
     /// The newest position that was due in this run, unless its timestamp was wrong.
     var newestDue: Timestamp?
     /// The timestamp of a live position that the server rejected with nothing else in the request.
@@ -87,7 +87,7 @@ package struct DeliveryAgent: Sendable {
   package private(set) var backlog = Backlog()
   /// The state that the store has reported.
   package private(set) var store = BacklogStoreState.off
-  private var storeReading = StoreReading()
+  private var storeReadSchedule = StoreReadSchedule()
   private var expiry = BacklogExpiry()
   /// When the time without a position of a receiver began: an interval later, the newest queued position is sent as the
   /// live one.
@@ -157,7 +157,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// The time until which requests of each kind may arrive, including the one in flight.
-  package var arrivals: [RequestKind: BootInstant] {
+  package var arrivalDeadlines: [RequestKind: BootInstant] {
     guard let inFlight, let attemptDeadline else { return vehicle.mayArriveUntil }
     return vehicle.mayArriveUntil.merging([inFlight: attemptDeadline], uniquingKeysWith: max)
   }
@@ -219,13 +219,13 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// The store's state for users: unread until its file has been read, even if it has been written before.
-  package var storeState: BacklogStoreState { store == .healthy && storeReading.isPending ? .unread : store }
+  package var storeState: BacklogStoreState { store == .healthy && storeReadSchedule.isPending ? .unread : store }
 
   /// Whether positions of previous runs may still be restored.
-  package var isStorePending: Bool { storeReading.isPending }
+  package var isStorePending: Bool { storeReadSchedule.isPending }
 
   /// When to read the store; nil if there is nothing to read.
-  package var storeDue: BootInstant? { storeReading.dueAt }
+  package var storeReadDueAt: BootInstant? { storeReadSchedule.dueAt }
 
   private var attempt: Attempt? { if case .sending(let attempt) = state { attempt } else { nil } }
 
@@ -248,26 +248,26 @@ package struct DeliveryAgent: Sendable {
 
   /// The earliest time of the next attempt, and the limit that determines it; nil: the backoff.
   package var earliest: (at: BootInstant, by: RequestLimit?) {
-    let allowed = earliestAllowed(configuration.isLimited ? gate.earliestByLimit : .boot)
+    let allowed = earliestAllowed(configuration.isRateLimited ? gate.earliestByLimit : .boot)
     return gate.notBefore > allowed.at ? (gate.notBefore, nil) : allowed
   }
 
   /// The earliest time of a final attempt at shutdown, which skips the backoff, and the limit that determines it.
   package var earliestFinal: (at: BootInstant, by: RequestLimit) {
-    earliestAllowed(configuration.isLimited ? gate.earliestFinalByLimit : .boot)
+    earliestAllowed(configuration.isRateLimited ? gate.earliestFinalByLimit : .boot)
   }
 
   /// The earliest time of the next attempt to set OFFLINE, and the limit that determines it; nil: the backoff. The
   /// floor applies to positions only.
   package var earliestOffline: (at: BootInstant, by: RequestLimit?) {
     let limit = earliestFinalOffline
-    let allowed = configuration.isLimited ? gate.earliestByLimit : .boot
+    let allowed = configuration.isRateLimited ? gate.earliestByLimit : .boot
     return gate.notBefore > allowed ? (gate.notBefore, nil) : (allowed, limit.by)
   }
 
   /// The same for a final attempt at shutdown, which skips the backoff.
   package var earliestFinalOffline: (at: BootInstant, by: RequestLimit) {
-    (configuration.isLimited ? gate.earliestFinalByLimit : .boot, .attempts)
+    (configuration.isRateLimited ? gate.earliestFinalByLimit : .boot, .attempts)
   }
 
   private func earliestAllowed(_ limit: BootInstant) -> (at: BootInstant, by: RequestLimit) {
@@ -286,7 +286,7 @@ package struct DeliveryAgent: Sendable {
     var newest = records.last { record in
       mayBeLive(record.location) && limit.map { record.id <= $0.latest } ?? true
     }
-    if newest == nil, limit?.isFleetEngine == false, let restored = vehicle.newestRestored {
+    if newest == nil, limit?.isByFleetEngine == false, let restored = vehicle.newestRestored {
       let isSendable: (Backlog.Record) -> Bool = { mayBeLive($0.location) && $0.id <= restored }
       newest = vehicle.lastAcceptedAt == nil ? records.first(where: isSendable) : records.last(where: isSendable)
     }
@@ -300,10 +300,10 @@ package struct DeliveryAgent: Sendable {
   ///   - time: timestamp of the live position.
   ///   - token: the token that is valid at a time; nil if none is.
   package func backfillDeadline(before time: Timestamp, with token: (BootInstant) -> AccessToken?) -> BootInstant? {
-    guard !backlog.isEmpty, backfill.hasWork(among: backlog.sendable(before: time, age: configuration.maxAge)) else {
+    guard !backlog.isEmpty, backfill.hasWork(among: backlog.sendable(before: time, maxAge: configuration.maxAge)) else {
       return nil
     }
-    let due = lastAttemptAt + configuration.interval
+    let due = lastAttemptAt + configuration.backfillInterval
     return max(due, backfill.suspendedUntil(with: token(due), at: due) ?? due)
   }
 
@@ -322,20 +322,20 @@ package struct DeliveryAgent: Sendable {
     case .goOffline(let token): return goOffline(token: token, at: now)
     case .ended(let id, let outcome):
       let effects = end(id, outcome, at: now)
-      if !effects.isEmpty { storeReading.requestEnded() }
+      if !effects.isEmpty { storeReadSchedule.requestEnded() }
       return effects
     case .restored(let records): return restore(records, at: now)
     case .store(let state):
       switch state {
-      case .unread: storeReading.found(at: now)
-      case .off, .memoryOnly: storeReading.failed()
+      case .unread: storeReadSchedule.found(at: now)
+      case .off, .memoryOnly: storeReadSchedule.failed()
       case .healthy: break
       }
       store = state
       return []
     case .readStore:
-      storeReading.begin()
-      if case .memoryOnly = store { storeReading.failed() }
+      storeReadSchedule.begin()
+      if case .memoryOnly = store { storeReadSchedule.failed() }
       return [.readStore]
     case .fixForgotten:
       withoutFixSince = now
@@ -408,7 +408,7 @@ package struct DeliveryAgent: Sendable {
     // The delivered position may be among the stored ones, because its removal was not stored in time.
     let removed = delivered.map { backlog.remove([$0.time], .delivered) } ?? []
     // Reading the store may have waited for the first request; that must not prolong the wait for a fix.
-    let since = storeReading.ended() ?? now
+    let since = storeReadSchedule.ended() ?? now
     if backlog.count > before { withoutFixSince = since }
     return DeliveryAgent.effects(changes + removed)
   }
@@ -418,7 +418,7 @@ package struct DeliveryAgent: Sendable {
     if let due = vehicle.newestDue, due > newest { vehicle.newestDue = nil }
     if let before = vehicle.deliveredBefore, before > newest { vehicle.deliveredBefore = nil }
     if let restored = vehicle.newestRestored, restored > newest { vehicle.newestRestored = newest }
-    if let compared = vehicle.rejectedCompactLive, compared.time > newest { vehicle.rejectedCompactLive = nil }
+    if let rejected = vehicle.rejectedCompactLive, rejected.time > newest { vehicle.rejectedCompactLive = nil }
   }
 
   // Static, because an argument that mutates `self` would copy all of it first.
@@ -439,24 +439,24 @@ package struct DeliveryAgent: Sendable {
   /// the next fix, where `Backfill` isolates it.
   private func live(for newest: VehicleLocation) -> VehicleLocation {
     guard !mayBeLive(newest) else { return newest }
-    let waiting = backlog.sendable(before: newest.time, age: configuration.maxAge).last?.location
+    let queued = backlog.sendable(before: newest.time, maxAge: configuration.maxAge).last?.location
     let known = delivered.flatMap { $0.time < newest.time ? $0 : nil }
-    guard let waiting, let known else { return waiting ?? known ?? newest }
-    return waiting.time > known.time ? waiting : known
+    guard let queued, let known else { return queued ?? known ?? newest }
+    return queued.time > known.time ? queued : known
   }
 
   private mutating func send(
     _ newest: VehicleLocation, isQueued: Bool, state vehicleState: VehicleState, token: AccessToken, at now: BootInstant
   ) -> [Effect] {
     // A rejected position that is newer than `newest` has turned out to be from the future.
-    let compared = vehicle.rejectedCompactLive.flatMap { $0.time <= newest.time ? $0 : nil }
+    let resent = vehicle.rejectedCompactLive.flatMap { $0.time <= newest.time ? $0 : nil }
     vehicle.rejectedCompactLive = nil
-    let live = compared ?? live(for: newest)
+    let live = resent ?? live(for: newest)
     // A live position that is not queued was not due, or is already delivered: the newest then counts against the
     // capacity.
     let changes = backlog.contains(live.time) ? [] : backlog.makeRoom(limit: configuration.capacity)
     let records = backfill.select(
-      from: backlog.sendable(before: live.time, age: configuration.maxAge),
+      from: backlog.sendable(before: live.time, maxAge: configuration.maxAge),
       delivered: delivered.flatMap { $0.time < live.time ? $0 : nil }, with: token, at: now)
     var sinceUpdate: Int?
     if let known = vehicle.acceptedLive, known.location.coordinate == live.coordinate {
@@ -470,8 +470,8 @@ package struct DeliveryAgent: Sendable {
     let form = formNegotiation.form(at: now)
     let attempt = Attempt(
       id: lastID, kind: configuration.endpoint.followsDuty && vehicleState == .offline ? .offlinePosition : .position,
-      update: update, form: form, records: records.map(\.id), isControl: backfill.isControl, token: token,
-      sentAt: now, isSubstitute: compared == nil && live.time != newest.time,
+      update: update, form: form, records: records.map(\.id), isControl: backfill.isControlSelected, token: token,
+      sentAt: now, isSubstitute: resent == nil && live.time != newest.time,
       isQueued: isQueued && live.time == newest.time, deadline: now + configuration.endpoint.deadline)
     state = .sending(attempt)
     let request = configuration.endpoint.request(update, form, state: vehicleState, token: token.secret)
@@ -480,7 +480,7 @@ package struct DeliveryAgent: Sendable {
 
   private mutating func send(_ request: HTTPRequest, at now: BootInstant) -> Effect {
     var request = request
-    request.usesNewConnection = connections.usesNewConnection(at: now)
+    request.usesNewConnection = connections.claimNewConnection(at: now)
     return .send(id: lastID, request)
   }
 
@@ -523,7 +523,7 @@ package struct DeliveryAgent: Sendable {
     vehicle.wasLastAttemptAccepted = true
     noteState(attempt.kind == .offlinePosition ? .offline : .online, sentAt: attempt.sentAt)
     vehicle.isResending = false
-    vehicle.resets = 0
+    vehicle.streamResets = 0
     vehicle.lastAcceptedAt = now
     vehicle.failure = nil
     vehicle.failingSince = nil
@@ -572,7 +572,7 @@ package struct DeliveryAgent: Sendable {
       vehicle.rejectedCompactLive = attempt.update.live
       return .resends(failure)
     }
-    guard note(failure, at: now) else { return .resends(failure) }
+    guard recordUnlessResending(failure, at: now) else { return .resends(failure) }
     if failure.category.row.pastPositions == .rejected, attempt.records.isEmpty {
       // If a substitute is rejected as well, or the position was accepted before, the newest position is not the cause.
       let isBlameless = attempt.isSubstitute || attempt.update.live.time == vehicle.delivered?.time
@@ -588,9 +588,9 @@ package struct DeliveryAgent: Sendable {
   }
 
   /// - Returns: false if the request is repeated at once on another connection.
-  private mutating func note(_ failure: UpdateFailure, at now: BootInstant) -> Bool {
-    vehicle.resets = failure.isConnectionOpen ? vehicle.resets + 1 : 0
-    if failure.isWorthResending, !vehicle.isResending, vehicle.resets < 2 {
+  private mutating func recordUnlessResending(_ failure: UpdateFailure, at now: BootInstant) -> Bool {
+    vehicle.streamResets = failure.isConnectionOpen ? vehicle.streamResets + 1 : 0
+    if failure.isWorthResending, !vehicle.isResending, vehicle.streamResets < 2 {
       // Only the rate limit applies.
       vehicle.isResending = true
       return false
@@ -604,7 +604,7 @@ package struct DeliveryAgent: Sendable {
   }
 
   private mutating func backOff(after failure: UpdateFailure, at now: BootInstant) {
-    let backoff = failure.backoff(afterResets: vehicle.resets)
+    let backoff = failure.backoff(afterResets: vehicle.streamResets)
     _ = gate.failed(backoff, minimum: AttemptLimiter.spacing, after: failure.retryAfter ?? .zero, at: now)
   }
 
@@ -632,7 +632,7 @@ package struct DeliveryAgent: Sendable {
     switch outcome {
     case .accepted:
       vehicle.isResending = false
-      vehicle.resets = 0
+      vehicle.streamResets = 0
       vehicle.failure = nil
       vehicle.failingSince = nil
       noteState(.offline, sentAt: attempt.sentAt)
@@ -642,7 +642,7 @@ package struct DeliveryAgent: Sendable {
     case .failed(let failure):
       vehicle.outcomes.failed(failure.category, sentAt: attempt.sentAt, at: now)
       if failure.mayArrive { mayArrive(.offline, until: attempt.deadline) }
-      guard note(failure, at: now) else { return [.resends(failure)] }
+      guard recordUnlessResending(failure, at: now) else { return [.resends(failure)] }
       backOff(after: failure, at: now)
       return [.offlineFailed(failure, attempt.token)]
     }

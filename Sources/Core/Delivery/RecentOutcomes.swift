@@ -36,15 +36,15 @@ package struct RecentOutcomes: Equatable, Sendable {
   /// - Parameter past: the number of past positions in it.
   mutating func accepted(past: Int, sentAt: BootInstant, at now: BootInstant) {
     last = Outcome(failure: nil, past: past, at: now, duration: now - sentAt)
-    minutes[minute(at: now)].accepted += 1
+    minutes[indexOfMinute(at: now)].accepted += 1
   }
 
   mutating func failed(_ category: UpdateFailure.Category, sentAt: BootInstant, at now: BootInstant) {
     last = Outcome(failure: category, past: 0, at: now, duration: now - sentAt)
-    minutes[minute(at: now)].failed += 1
+    minutes[indexOfMinute(at: now)].failed += 1
   }
 
-  private mutating func minute(at now: BootInstant) -> Int {
+  private mutating func indexOfMinute(at now: BootInstant) -> Int {
     let index = now.nanoseconds / 60_000_000_000
     if let last = minutes.last, last.index == index { return minutes.count - 1 }
     if minutes.count == RecentOutcomes.capacity { minutes.removeFirst() }
@@ -54,7 +54,7 @@ package struct RecentOutcomes: Equatable, Sendable {
 
   /// Accepted and failed updates per minute, oldest first, beginning with the first minute of the last half hour that
   /// has any. Nil if there are none.
-  package func minutes(at now: BootInstant) -> [[Int]]? {
+  package func countsPerMinute(at now: BootInstant) -> [[Int]]? {
     let current = now.nanoseconds / 60_000_000_000
     let recent = minutes.filter { $0.index > current - Int64(RecentOutcomes.capacity) && $0.index <= current }
     guard let first = recent.first else { return nil }

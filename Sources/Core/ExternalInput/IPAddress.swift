@@ -27,7 +27,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     if text.utf8.contains(UInt8(ascii: ":")) {
       self.init(v6: text.prefix { $0 != "%" })
     } else {
-      guard let number = IPAddress.dotted(text[...]) else { return nil }
+      guard let number = IPAddress.parseDotted(text[...]) else { return nil }
       self.init(v4: number)
     }
   }
@@ -74,7 +74,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
       guard head.count + tail.count < 8 else { return nil }
       let group = rest.prefix { $0 != ":" }
       rest = rest[group.endIndex...]
-      if rest.isEmpty, group.contains("."), let number = IPAddress.dotted(group) {
+      if rest.isEmpty, group.contains("."), let number = IPAddress.parseDotted(group) {
         let groups = [UInt64(number >> 16), UInt64(number & 0xFFFF)]
         if isTail { tail += groups } else { head += groups }
         continue
@@ -100,7 +100,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Four decimal numbers. A number with a leading zero could be octal, and is invalid.
-  private static func dotted(_ text: Substring) -> UInt32? {
+  private static func parseDotted(_ text: Substring) -> UInt32? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }
     var number: UInt32 = 0

@@ -108,7 +108,7 @@ enum SecretMask {
         (partLength, hasParts) = (1, true)
       } else if isLetter(previous), isLetter(scalar) {
         partLength += 1
-        if !isCommon(previous, scalar) { count += 1 }
+        if !isCommonPair(previous, scalar) { count += 1 }
       } else if isDigit(previous), isLetter(scalar) {
         count += 1
         (partLength, hasParts) = (1, false)
@@ -123,7 +123,7 @@ enum SecretMask {
     return count
   }
 
-  private static func isCommon(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
+  private static func isCommonPair(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
     let (row, column) = (Int((first.value | 0x20) - 0x61), (second.value | 0x20) - 0x61)
     return commonPairs.indices.contains(row) && commonPairs[row] & (1 << column) != 0
   }
@@ -196,9 +196,9 @@ enum SecretMask {
 
   // MARK: - Names
 
-  private static let schemes: Set<String> = ["bearer", "basic"]
+  private static let authSchemes: Set<String> = ["bearer", "basic"]
   /// Names of secrets, and words in such names.
-  private static let names: Set<String> = [
+  private static let secretNames: Set<String> = [
     "password", "passwd", "passphrase", "pass", "pwd", "pw", "secret", "token", "key", "apikey", "credential",
     "credentials", "authorization", "auth", "signature", "sig", "session", "sessionid", "cookie", "pin", "otp", "jwt",
   ]
@@ -212,19 +212,19 @@ enum SecretMask {
       let end = words[index].range.upperBound
       let next = words[index + 1].range.lowerBound
       let gap = text[end..<next]
-      if schemes.contains(where: name.hasSuffix), !gap.isEmpty, gap.allSatisfy({ $0 == " " }) {
+      if authSchemes.contains(where: name.hasSuffix), !gap.isEmpty, gap.allSatisfy({ $0 == " " }) {
         maskValue(&words, from: index + 1, in: text, isQuoted: false)
         continue
       }
-      guard names.contains(name) || names.contains(where: { $0.utf8.count >= 5 && name.hasSuffix($0) }),
+      guard secretNames.contains(name) || secretNames.contains(where: { $0.utf8.count >= 5 && name.hasSuffix($0) }),
         gap.count <= maximumGap,
         gap.allSatisfy({ " \"'=:".unicodeScalars.contains($0) }),
-        let sign = gap.first(where: { $0 == "=" || $0 == ":" })
+        let separator = gap.first(where: { $0 == "=" || $0 == ":" })
       else { continue }
       let isQuoted = gap.last == "\"" || gap.last == "'"
       // `Invalid token: it has expired` is a sentence.
       let isSentence =
-        sign == ":" && gap.last == " " && words[index + 1].kind != .random && !name.hasPrefix("pass")
+        separator == ":" && gap.last == " " && words[index + 1].kind != .random && !name.hasPrefix("pass")
         && name != "secret" && name != "authorization"
       if isQuoted || !isSentence { maskValue(&words, from: index + 1, in: text, isQuoted: isQuoted) }
     }
@@ -237,8 +237,8 @@ enum SecretMask {
     for index in first..<words.count {
       if index > first {
         let gap = text[words[index - 1].range.upperBound..<words[index].range.lowerBound]
-        let ends = isQuoted ? "\"'" : " ,;\"'"
-        if gap.contains(where: ends.unicodeScalars.contains) { return }
+        let terminators = isQuoted ? "\"'" : " ,;\"'"
+        if gap.contains(where: terminators.unicodeScalars.contains) { return }
       }
       words[index].isMasked = true
     }

@@ -24,13 +24,13 @@ struct BurstForecast: Sendable {
   /// If bursts are later than this on average, predictions would delay fixes by more than a few milliseconds.
   private static let maximumLateness = Duration.milliseconds(20)
   /// A single burst that is later than this says nothing about the next one.
-  private static let outlier = Duration.milliseconds(40)
+  private static let outlierLateness = Duration.milliseconds(40)
   /// The maximum deviation from one period between the fixes before the first prediction.
   private static let maximumDeviation = Duration.milliseconds(20)
   private static let maximumMisses = 3
   /// In one of this many predictions, another read is made as a check, this long before the predicted time.
   private static let predictionsPerCheck = 16
-  private static let advance = Duration.milliseconds(50)
+  private static let checkAdvance = Duration.milliseconds(50)
   private static let millisecondsPerDay: Int64 = 86_400_000
 
   /// The receiver's time of the last fix, in milliseconds of the day, and when it was complete.
@@ -38,8 +38,8 @@ struct BurstForecast: Sendable {
   /// Milliseconds between the last two fixes.
   private var period: Int64 = 0
   /// How many fixes in a row were one period apart, and how many are required.
-  private var regular = 0
-  private var required = minimumRequired
+  private var regularCount = 0
+  private var requiredCount = minimumRequired
   /// The smoothed delay between a read that was too early and the completion of the fix.
   private var lateness = initialLateness
   /// The predicted time of the next fix.
@@ -48,20 +48,20 @@ struct BurstForecast: Sendable {
   private(set) var isMissed = false
   private var misses = 0
   /// Predictions until the next check.
-  private var untilCheck = predictionsPerCheck
+  private var predictionsUntilCheck = predictionsPerCheck
   /// Whether the next read is the check before the predicted time, which should find no fix yet.
   private var isCheck = false
 
   /// A fix was read.
   ///
-  /// - Parameter complete: when its last byte arrived, if that is known; otherwise the time of the read.
+  /// - Parameter completedAt: when its last byte arrived, if that is known; otherwise the time of the read.
   /// - Returns: when to read the next one; nil if that cannot be predicted.
-  mutating func found(_ fix: Fix, complete: BootInstant) -> BootInstant? {
+  mutating func found(_ fix: Fix, completedAt: BootInstant) -> BootInstant? {
     guard let time = fix.millisecondsOfDay else {
       reset()
       return nil
     }
-    defer { last = (time, complete) }
+    defer { last = (time, completedAt) }
     guard let last else { return nil }
     let interval = (time - last.time + Self.millisecondsPerDay) % Self.millisecondsPerDay
     guard interval == period, Self.periods.contains(interval) else {
@@ -69,29 +69,29 @@ struct BurstForecast: Sendable {
       period = interval
       return nil
     }
-    guard expected != nil || isOnGrid(after: last.at, complete) else {
-      regular = 0
+    guard expected != nil || isOnGrid(after: last.at, completedAt) else {
+      regularCount = 0
       return nil
     }
-    regular = min(regular + 1, required)
-    guard regular == required else { return nil }
+    regularCount = min(regularCount + 1, requiredCount)
+    guard regularCount == requiredCount else { return nil }
     guard let expected else {
-      self.expected = complete + .milliseconds(period) + Self.minimumLateness
+      self.expected = completedAt + .milliseconds(period) + Self.minimumLateness
       return self.expected
     }
-    guard !isCheck, let target = target(expected, complete) else {
+    guard !isCheck, let target = target(expected, completedAt) else {
       // Bursts come earlier than before, or not on a grid.
-      if !isCheck { required = min(required * 2, Self.maximumRequired) }
+      if !isCheck { requiredCount = min(requiredCount * 2, Self.maximumRequired) }
       reset()
       return nil
     }
     isMissed = false
     let next = target + .milliseconds(period)
     self.expected = next
-    untilCheck -= 1
-    guard untilCheck == 0 else { return next }
-    (untilCheck, isCheck) = (Self.predictionsPerCheck, true)
-    return next - Self.advance
+    predictionsUntilCheck -= 1
+    guard predictionsUntilCheck == 0 else { return next }
+    (predictionsUntilCheck, isCheck) = (Self.predictionsPerCheck, true)
+    return next - Self.checkAdvance
   }
 
   /// The predicted read found no fix.
@@ -108,33 +108,33 @@ struct BurstForecast: Sendable {
 
   /// Another stream begins, or the receiver has stopped.
   mutating func reset() {
-    self = BurstForecast(required: required)
+    self = BurstForecast(requiredCount: requiredCount)
   }
 
   init() {}
 
-  private init(required: Int) { self.required = required }
+  private init(requiredCount: Int) { self.requiredCount = requiredCount }
 
   /// Whether a fix was complete about one period after the previous one.
-  private func isOnGrid(after last: BootInstant, _ complete: BootInstant) -> Bool {
-    let interval: Duration = complete - last
+  private func isOnGrid(after last: BootInstant, _ completedAt: BootInstant) -> Bool {
+    let interval: Duration = completedAt - last
     let deviation = interval - .milliseconds(period)
     return max(deviation, .zero - deviation) <= Self.maximumDeviation
   }
 
   /// When this fix should have been read, from which the next prediction is computed; nil if the bursts are not regular
   /// enough.
-  private mutating func target(_ expected: BootInstant, _ complete: BootInstant) -> BootInstant? {
+  private mutating func target(_ expected: BootInstant, _ completedAt: BootInstant) -> BootInstant? {
     guard isMissed else {
       misses = 0
       lateness = max(lateness - lateness / 32, Self.minimumLateness)
       return expected - lateness / 32
     }
     misses += 1
-    let late = complete - expected
-    lateness = max(lateness + (min(late, Self.outlier) - lateness) / 4, Self.minimumLateness)
+    let late = completedAt - expected
+    lateness = max(lateness + (min(late, Self.outlierLateness) - lateness) / 4, Self.minimumLateness)
     guard misses < Self.maximumMisses, lateness <= Self.maximumLateness else { return nil }
-    return late <= Self.outlier ? complete + lateness / 2 : expected + lateness
+    return late <= Self.outlierLateness ? completedAt + lateness / 2 : expected + lateness
   }
 }
 

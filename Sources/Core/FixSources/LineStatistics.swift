@@ -49,14 +49,14 @@ package struct LineStatistics: Equatable, Sendable {
     /// The number of connections or datagrams.
     package var count: UInt64
     /// The arrival of the last one.
-    package var last: BootInstant
+    package var lastArrival: BootInstant
   }
 
   /// Once there are enough lines, the share of wrong checksums is computed over at least this number of lines, and at
   /// most twice as many.
   package static let window: UInt64 = 500
   /// A larger share of wrong checksums, 0 to 1, is reported.
-  package static let maximumWrongShare = 0.02
+  package static let maximumWrongChecksumShare = 0.02
   private static let maximumRefused = 4
   /// No share is computed for fewer lines.
   private static let minimumLines: UInt64 = 50
@@ -66,7 +66,7 @@ package struct LineStatistics: Equatable, Sendable {
   /// The current senders in the network; empty for a serial line, and for an outgoing connection.
   package internal(set) var senders: [Sender] = []
   /// The last four senders that were refused, with their reasons, the latest at the end.
-  package private(set) var refused: [RefusedSender] = []
+  package private(set) var refusedSenders: [RefusedSender] = []
   /// The number of refused connections and datagrams of all senders.
   package private(set) var refusals: UInt64 = 0
   /// The counters since the source was created.
@@ -74,9 +74,9 @@ package struct LineStatistics: Equatable, Sendable {
   /// The counters of previous decoders.
   private var previousCounters = NMEADecoder.Counters()
   /// The start of the previous window.
-  private var older = Checkpoint()
+  private var previousWindowStart = Checkpoint()
   /// The start of the current window.
-  private var newer = Checkpoint()
+  private var windowStart = Checkpoint()
 
   private struct Checkpoint: Equatable {
     var lines: UInt64 = 0
@@ -91,38 +91,40 @@ package struct LineStatistics: Equatable, Sendable {
   package mutating func observe(_ decoder: NMEADecoder.Counters) {
     counters = previousCounters + decoder
     let now = Checkpoint(lines: counters.lines, wrong: counters.wrongChecksum)
-    if now.lines &- newer.lines >= LineStatistics.window { (older, newer) = (newer, now) }
+    if now.lines &- windowStart.lines >= LineStatistics.window {
+      (previousWindowStart, windowStart) = (windowStart, now)
+    }
   }
 
   /// Counts a connection or datagram that was not read.
   package mutating func refuse(_ address: IPAddress, _ reason: RefusalReason, at now: BootInstant) {
     refusals &+= 1
-    var latest = RefusedSender(address: address, reason: reason, count: 0, last: now)
-    if let index = refused.firstIndex(where: { $0.address == address && $0.reason == reason }) {
-      latest.count = refused.remove(at: index).count
-    } else if refused.count == LineStatistics.maximumRefused {
-      refused.removeFirst()
+    var latest = RefusedSender(address: address, reason: reason, count: 0, lastArrival: now)
+    if let index = refusedSenders.firstIndex(where: { $0.address == address && $0.reason == reason }) {
+      latest.count = refusedSenders.remove(at: index).count
+    } else if refusedSenders.count == LineStatistics.maximumRefused {
+      refusedSenders.removeFirst()
     }
     latest.count &+= 1
-    refused.append(latest)
+    refusedSenders.append(latest)
   }
 
   /// The next counters are those of a new decoder.
   package mutating func decoderReplaced() { previousCounters = counters }
 
   /// The share of the last 500 to 1,000 lines with a wrong checksum, 0 to 1; nil for fewer than 50 lines.
-  package var wrongShare: Double? {
-    let lines = counters.lines &- older.lines
+  package var wrongChecksumShare: Double? {
+    let lines = counters.lines &- previousWindowStart.lines
     guard lines >= LineStatistics.minimumLines else { return nil }
-    return Double(counters.wrongChecksum &- older.wrong) / Double(lines)
+    return Double(counters.wrongChecksum &- previousWindowStart.wrong) / Double(lines)
   }
 
   /// The damage and its possible cause, as in `4 % of lines have wrong checksums: cable or baud rate`; nil if there is
   /// little damage.
   package var problem: String? {
-    guard let wrongShare, wrongShare > LineStatistics.maximumWrongShare else { return nil }
+    guard let wrongChecksumShare, wrongChecksumShare > LineStatistics.maximumWrongChecksumShare else { return nil }
     let cause = kind == .serial ? "cable or baud rate" : "the sender's receiver or its cable"
-    return "\(Int((wrongShare * 100).rounded())) % of lines have wrong checksums: \(cause)"
+    return "\(Int((wrongChecksumShare * 100).rounded())) % of lines have wrong checksums: \(cause)"
   }
 }
 

@@ -44,19 +44,19 @@ package enum ReceiverProtocol: CaseIterable, Sendable {
 package struct ReceiverProtocolDetector: Sendable {
   /// Maximum stored length of a line of TAIP or of a modem.
   private static let maximumLineLength = 128
-  private static let modemLines = ["OK", "ERROR", "RING", "RDY", "NO CARRIER"]
+  private static let resultCodes = ["OK", "ERROR", "RING", "RDY", "NO CARRIER"]
 
   /// The recognized protocol; nil: none.
   package private(set) var found: ReceiverProtocol?
   private var counts: [ReceiverProtocol: Int] = [:]
   /// Classes of u-blox's messages.
-  private static let classes: Set<UInt64> = [
+  private static let ubxClasses: Set<UInt64> = [
     0x01, 0x02, 0x04, 0x05, 0x06, 0x09, 0x0A, 0x0B, 0x0D, 0x10, 0x13, 0x21, 0x27, 0x28, 0x29,
   ]
   /// The last eight bytes, the newest lowest.
   private var recent: UInt64 = 0
   /// Bytes until the end of the RTCM message; nil outside a message.
-  private var untilEnd: Int?
+  private var remainingBytes: Int?
   /// Whether a message of RTCM has just ended: the next one begins here.
   private var isAfterMessage = false
   private var line: [UInt8] = []
@@ -73,40 +73,40 @@ package struct ReceiverProtocolDetector: Sendable {
   private mutating func read(_ byte: UInt8) {
     recent = recent << 8 | UInt64(byte)
     // Class, ID and a length below 2048 must follow: noise soon contains any two bytes by chance.
-    if recent >> 32 & 0xFFFF == 0xB562, byte < 8, ReceiverProtocolDetector.classes.contains(recent >> 24 & 0xFF) {
-      note(.ubx)
+    if recent >> 32 & 0xFFFF == 0xB562, byte < 8, ReceiverProtocolDetector.ubxClasses.contains(recent >> 24 & 0xFF) {
+      countMessage(.ubx)
     }
     // The end of a message, and the beginning of the next.
-    if recent & 0xFFFF_FFFF == 0xB0B3_A0A2 { note(.sirf) }
-    if recent & 0xFF_FFFF == 0x10_0310 { note(.tsip) }
-    readCorrections(byte)
+    if recent & 0xFFFF_FFFF == 0xB0B3_A0A2 { countMessage(.sirf) }
+    if recent & 0xFF_FFFF == 0x10_0310 { countMessage(.tsip) }
+    readRTCM(byte)
     readLine(byte)
   }
 
-  private mutating func note(_ name: ReceiverProtocol) {
+  private mutating func countMessage(_ name: ReceiverProtocol) {
     counts[name, default: 0] += 1
     if counts[name, default: 0] > 1 { found = name }
   }
 
   /// `D3`, six bits of zero, ten bits of length, the message, and three bytes of checksum: a message counts if it
   /// follows another one without a gap.
-  private mutating func readCorrections(_ byte: UInt8) {
-    if let left = untilEnd {
-      untilEnd = left > 1 ? left - 1 : nil
+  private mutating func readRTCM(_ byte: UInt8) {
+    if let left = remainingBytes {
+      remainingBytes = left > 1 ? left - 1 : nil
       isAfterMessage = left <= 1
       return
     }
     if isAfterMessage {
       isAfterMessage = false
-      if byte == 0xD3 { note(.rtcm) } else { counts[.rtcm] = 0 }
+      if byte == 0xD3 { countMessage(.rtcm) } else { counts[.rtcm] = 0 }
     }
-    if recent & 0xFF_FC00 == 0xD3_0000 { untilEnd = Int(recent & 0x3FF) + 3 }
+    if recent & 0xFF_FC00 == 0xD3_0000 { remainingBytes = Int(recent & 0x3FF) + 3 }
   }
 
   private mutating func readLine(_ byte: UInt8) {
     guard byte != UInt8(ascii: "\r"), byte != UInt8(ascii: "\n") else {
       // A whole line of noise is hardly ever one of these words, so one line is enough.
-      if isAfterLine, isModemWord { found = .at } else if isModemLine { note(.at) }
+      if isAfterLine, isResultCode { found = .at } else if isModemLine { countMessage(.at) }
       line.removeAll(keepingCapacity: true)
       isAfterLine = true
       return
@@ -118,17 +118,17 @@ package struct ReceiverProtocolDetector: Sendable {
     }
     if byte == UInt8(ascii: ">") { line.removeAll(keepingCapacity: true) }
     if line.count < ReceiverProtocolDetector.maximumLineLength { line.append(byte) }
-    if byte == UInt8(ascii: "<"), line.count > 5, line.starts(with: ">R".utf8) { note(.taip) }
+    if byte == UInt8(ascii: "<"), line.count > 5, line.starts(with: ">R".utf8) { countMessage(.taip) }
   }
 
   /// A modem's result code, as in `OK`.
-  private var isModemWord: Bool {
-    ReceiverProtocolDetector.modemLines.contains { line.elementsEqual($0.utf8) }
+  private var isResultCode: Bool {
+    ReceiverProtocolDetector.resultCodes.contains { line.elementsEqual($0.utf8) }
   }
 
   /// A modem's result code, or a message such as `+CREG: 1`.
   private var isModemLine: Bool {
-    if isModemWord { return true }
+    if isResultCode { return true }
     let name = line.dropFirst().prefix { (0x41...0x5A).contains($0) }
     return line.first == UInt8(ascii: "+") && name.count >= 3
       && line.dropFirst(name.count + 1).first == UInt8(ascii: ":")

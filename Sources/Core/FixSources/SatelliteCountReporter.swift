@@ -10,13 +10,13 @@ struct SatelliteCountReporter: Equatable, Sendable {
   private var reported: Int?
   private var fixAt: BootInstant?
 
-  mutating func hasFix(at now: BootInstant) {
+  mutating func noteFix(at now: BootInstant) {
     fixAt = now
     reported = nil
   }
 
   /// - Returns: the report; nil if there is nothing new.
-  mutating func satellites(inView count: Int?, at now: BootInstant) -> SourceReport? {
+  mutating func report(inView count: Int?, at now: BootInstant) -> SourceReport? {
     guard let count, count != reported, fixAt.map({ now - $0 >= SatelliteCountReporter.fixLifetime }) ?? true else {
       return nil
     }

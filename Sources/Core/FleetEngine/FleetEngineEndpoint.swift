@@ -56,7 +56,7 @@ package struct FleetEngineEndpoint: Equatable, Sendable {
   /// The request that sets the vehicle's state to OFFLINE, without a position. Nil if the state does not follow the
   /// duty.
   package func offlineRequest(token: Secret) -> HTTPRequest? {
-    guard followsDuty, let message = vehicle.service.offline else { return nil }
+    guard followsDuty, let message = vehicle.service.offlineMessage else { return nil }
     return request("?updateMask=" + message.mask, message.body, .plain, token: token)
   }
 

@@ -71,7 +71,7 @@ extension JSONWriter {
       member("latlngAccuracy", location.horizontalAccuracy, decimals: 1)
     case .supplemental:
       latLng("supplementalLocation", location.coordinate)
-      if form.hasDefaults {
+      if form.writesDefaults {
         // Proto field 20, with its default.
         key("supplementalLocationSensor")
         string("CUSTOMER_SUPPLIED_LOCATION")

@@ -13,5 +13,5 @@ extension FleetEngineService {
     name: "trips", collection: "vehicles", method: .put, role: "roles/fleetengine.driverSdkUser",
     scope: { .vehicle($0) },
     message: { Message($0, in: $1, $2, state: $3) },
-    offline: Message(nil, in: .supplemental, .plain, state: .offline))
+    offlineMessage: Message(nil, in: .supplemental, .plain, state: .offline))
 }

@@ -28,9 +28,9 @@ package struct FleetEngineService: Sendable {
   /// is not set.
   let message: @Sendable (PositionUpdate, PositionField, UpdateForm, VehicleState?) -> Message
   /// The message that sets OFFLINE, without a position. Nil if vehicles have no state.
-  var offline: Message?
+  var offlineMessage: Message?
   /// Whether vehicles are ONLINE or OFFLINE.
-  package var hasState: Bool { offline != nil }
+  package var hasState: Bool { offlineMessage != nil }
 
   /// The method with which the backend creates a vehicle, as in `CreateDeliveryVehicle`: AIP-133.
   var creationMethod: String { "Create\(collection.prefix(1).uppercased())\(collection.dropFirst().dropLast())" }

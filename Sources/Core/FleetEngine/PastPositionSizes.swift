@@ -24,9 +24,9 @@ package struct PastPositionSizes: Equatable, Sendable {
   ]
 
   /// The size of a position without optional values.
-  private var bare = 0
+  private var bareSize = 0
   /// The size of each of ``fields``.
-  private var added: [Int] = []
+  private var fieldSizes: [Int] = []
 
   /// - Parameter measure: returns the size of an update's body in bytes.
   init(_ measure: (PositionUpdate) -> Int) {
@@ -37,16 +37,18 @@ package struct PastPositionSizes: Equatable, Sendable {
       measure(PositionUpdate(live: location, past: [past, past]))
         - measure(PositionUpdate(live: location, past: [past]))
     }
-    bare = size(location)
-    added = PastPositionSizes.fields.map { field in
+    bareSize = size(location)
+    fieldSizes = PastPositionSizes.fields.map { field in
       var past = location
       field.fill(&past)
-      return size(past) - bare
+      return size(past) - bareSize
     }
   }
 
   /// Upper bound of the bytes that a past position adds.
   package func size(of location: VehicleLocation) -> Int {
-    zip(PastPositionSizes.fields, added).reduce(bare) { sum, entry in sum + (entry.0.isSet(location) ? entry.1 : 0) }
+    zip(PastPositionSizes.fields, fieldSizes).reduce(bareSize) { sum, entry in
+      sum + (entry.0.isSet(location) ? entry.1 : 0)
+    }
   }
 }

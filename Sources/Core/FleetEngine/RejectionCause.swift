@@ -42,15 +42,15 @@ package enum RejectionCause: String, Sendable, CaseIterable {
       "`iat` and `exp` of the token are not what Google accepts: at most an hour apart, and near the current time"
     case .noAuthorization: "the backend must sign tokens with an `authorization` claim"
     case .otherVehicle:
-      "the token is for another vehicle: check vehicle.vehicle_id\(vehicle.named(\.vehicleID)) and which ID the provider is asked for"
+      "the token is for another vehicle: check vehicle.vehicle_id\(vehicle.parenthesized(\.vehicleID)) and which ID the provider is asked for"
     case .signature:
       "Google does not accept the token's signature: the backend must sign with a key of a service account of the project vehicle.provider_id, and name it in `kid`"
     case .role:
-      "the token's service account has no permission for this: check vehicle.provider_id\(vehicle.named(\.providerID)), and give the account the role \(service.role) in that project"
+      "the token's service account has no permission for this: check vehicle.provider_id\(vehicle.parenthesized(\.providerID)), and give the account the role \(service.role) in that project"
     case .account:
       "the service account or its key is deleted or disabled: the backend must sign with an active key"
     case .apiDisabled:
-      "the API is not enabled in the project: check vehicle.provider_id\(vehicle.named(\.providerID)), and enable Fleet Engine there"
+      "the API is not enabled in the project: check vehicle.provider_id\(vehicle.parenthesized(\.providerID)), and enable Fleet Engine there"
     }
   }
 

@@ -98,7 +98,7 @@ extension UpdateFailure.Category {
     case .permissionDenied: UpdateFailure.roleAdvice(service, vehicle)
     case .notFound:
       "the backend must create the vehicle first (\(service.creationMethod)); if it has, check vehicle.vehicle_id"
-        + "\(vehicle.named(\.vehicleID)) and vehicle.provider_id\(vehicle.named(\.providerID))"
+        + "\(vehicle.parenthesized(\.vehicleID)) and vehicle.provider_id\(vehicle.parenthesized(\.providerID))"
     case .rejected: "Fleet Engine considers the request invalid; please report this message"
     case .clockSkew: UpdateFailure.advice(for: .certificateNotYetValid)
     }

@@ -131,12 +131,12 @@ package struct UpdateFailure: Error, ReportedProblem, Equatable, Sendable {
 
   /// What to do if the vehicle, the project or the role may be wrong.
   static func roleAdvice(_ service: FleetEngineService, _ vehicle: FleetEngineVehicle?) -> String {
-    "check vehicle.provider_id\(vehicle.named(\.providerID)), vehicle.vehicle_id\(vehicle.named(\.vehicleID)) and the "
-      + "service account's role (\(service.role))"
+    "check vehicle.provider_id\(vehicle.parenthesized(\.providerID)), "
+      + "vehicle.vehicle_id\(vehicle.parenthesized(\.vehicleID)) and the service account's role (\(service.role))"
   }
 }
 
 extension FleetEngineVehicle? {
   /// One of its names as it follows its key in a sentence, as in ` (truck-17)`; empty if it is not known.
-  func named(_ name: KeyPath<FleetEngineVehicle, String>) -> String { map { " (\($0[keyPath: name]))" } ?? "" }
+  func parenthesized(_ name: KeyPath<FleetEngineVehicle, String>) -> String { map { " (\($0[keyPath: name]))" } ?? "" }
 }

@@ -25,7 +25,7 @@ package enum UpdateForm: String, Sendable {
   }
 
   /// Whether fields with their default value are written.
-  var hasDefaults: Bool { self == .plain }
+  var writesDefaults: Bool { self == .plain }
 }
 
 extension UpdateFailure {

@@ -70,8 +70,8 @@ package enum UpdateOutcome: Equatable, Sendable {
     }
     let error = json?.value(at: "error")
     let status = error?.value(at: "status")?.string
-    let asked = retryDelay(in: error)
-    let header = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
+    let bodyDelay = retryDelay(in: error)
+    let headerDelay = response.header("retry-after").flatMap { RetryAfter.delay($0, date: response.header("date")) }
     var category = category(status: status, http: response.status, isJSON: json?.object != nil)
     var cause: RejectionCause?
     if category.row.rejectsToken {
@@ -81,12 +81,12 @@ package enum UpdateOutcome: Equatable, Sendable {
     let text = error?.value(at: "message")?.string.map { ExternalText(withoutFullStop($0), showing: names) }
     // What Google writes about a token, a role or a name is what an operator needs, and contains no position; what
     // Google writes about a request may quote a position.
-    let isForEveryone = status.map(known.contains) ?? false && (category.row.needsConfiguration || cause != nil)
+    let isWorldReadable = status.map(knownCodes.contains) ?? false && (category.row.needsConfiguration || cause != nil)
     // A known code of google.rpc is safe to show; anything else is external text.
-    let code: Sentence? = status.map { known.contains($0) ? Sentence(own: $0) : "\(ExternalText($0, limit: 64))" }
+    let code: Sentence? = status.map { knownCodes.contains($0) ? Sentence(own: $0) : "\(ExternalText($0, limit: 64))" }
     let message: Sentence =
       switch (code, text) {
-      case (let code?, let text?) where isForEveryone: "\(code): \(worldReadable: text)"
+      case (let code?, let text?) where isWorldReadable: "\(code): \(worldReadable: text)"
       case (let code?, let text?): "\(code): \(text)"
       case (let code?, nil): code
       case (nil, let text?): "HTTP \(response.status): \(text)"
@@ -97,7 +97,7 @@ package enum UpdateOutcome: Equatable, Sendable {
     return .failed(
       UpdateFailure(
         category, message, from: service, httpStatus: response.status, status: status,
-        retryAfter: [asked, header].compactMap { $0 }.max(), cause: cause))
+        retryAfter: [bodyDelay, headerDelay].compactMap { $0 }.max(), cause: cause))
   }
 
   /// Determined by `error.status`, because 400, 409 and 500 are each shared by several codes; by the HTTP status only
@@ -156,7 +156,7 @@ package enum UpdateOutcome: Equatable, Sendable {
   }
 
   /// The codes of google.rpc.Code.
-  private static let known: Set<String> = [
+  private static let knownCodes: Set<String> = [
     "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
     "UNAUTHENTICATED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
     "INTERNAL", "UNAVAILABLE", "DATA_LOSS",

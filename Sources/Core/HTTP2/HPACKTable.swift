@@ -69,13 +69,13 @@ struct HPACKDynamicTable<Entry: HPACKEntry>: Sendable {
   }
 
   private mutating func shrink(to bound: Int) {
-    var gone = 0
-    while size > bound, gone < entries.count {
-      size -= entries[gone].size
-      entries[gone].entry.wipe()
-      gone += 1
+    var evictedCount = 0
+    while size > bound, evictedCount < entries.count {
+      size -= entries[evictedCount].size
+      entries[evictedCount].entry.wipe()
+      evictedCount += 1
     }
-    entries.removeFirst(gone)
+    entries.removeFirst(evictedCount)
   }
 
   /// Wipes every entry in place; the table cannot be used after that.

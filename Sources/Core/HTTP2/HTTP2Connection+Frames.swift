@@ -140,7 +140,7 @@ extension HTTP2Connection {
   private mutating func receiveSettings(_ frame: HTTP2Frame, at now: BootInstant) throws(HTTP2Failure) {
     guard frame.stream == 0 else { throw .violation(.frameStream) }
     if frame.has(HTTP2Flag.acknowledgement) {
-      guard peer.hasArrived else { throw .violation(.noPreface) }
+      guard peer.hasSentSettings else { throw .violation(.noPreface) }
       guard frame.payload.isEmpty else { throw .violation(.frameLength) }
       return try countFrameWithoutProgress(at: now)
     }

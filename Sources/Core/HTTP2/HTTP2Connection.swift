@@ -51,7 +51,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
 
   /// The server's settings (RFC 9113, section 6.5.2).
   struct PeerSettings {
-    var hasArrived = false
+    var hasSentSettings = false
     var maxConcurrentStreams = Int.max
     var initialWindow = HTTP2Window.initial
     var maxFrameSize = HTTP2Connection.maximumFrame
@@ -96,7 +96,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   /// Whether no data has been received since the request was sent.
   private var isUnanswered = false
   /// An incomplete frame.
-  private var unread: [UInt8] = []
+  private var partialFrame: [UInt8] = []
   var output: [UInt8] = []
   var effects: [Effect] = []
   private var settingsDeadline: BootInstant?
@@ -203,7 +203,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
     state = .closed
     settingsDeadline = nil
     wipe()
-    unread = []
+    partialFrame = []
     partialBlock = nil
     effects.append(.close)
   }
@@ -327,16 +327,16 @@ package struct HTTP2Connection: ~Copyable, Sendable {
   private mutating func receive(_ bytes: [UInt8], at now: BootInstant) throws(HTTP2Failure) {
     isUnanswered = false
     var rest = bytes[...]
-    if !unread.isEmpty {
-      unread += bytes
-      rest = unread[...]
-      unread = []
+    if !partialFrame.isEmpty {
+      partialFrame += bytes
+      rest = partialFrame[...]
+      partialFrame = []
     }
     while state != .closed, rest.count >= HTTP2Frame.headerSize {
       let start = rest.startIndex
       let length = Int(rest[start]) << 16 | Int(rest[start + 1]) << 8 | Int(rest[start + 2])
       let type = rest[start + 3]
-      guard peer.hasArrived || type == HTTP2FrameType.settings.rawValue else { throw .violation(.noPreface) }
+      guard peer.hasSentSettings || type == HTTP2FrameType.settings.rawValue else { throw .violation(.noPreface) }
       guard length <= HTTP2Connection.maximumFrame else { throw .violation(.frameTooLong) }
       guard rest.count >= HTTP2Frame.headerSize + length else { break }
       let frame = HTTP2Frame(
@@ -345,7 +345,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
       rest = rest[(start + 9 + length)...]
       try receive(frame, at: now)
     }
-    if state != .closed { unread = Array(rest) }
+    if state != .closed { partialFrame = Array(rest) }
   }
 
   /// Counts a frame without progress.
@@ -357,7 +357,7 @@ package struct HTTP2Connection: ~Copyable, Sendable {
 
   /// The server's SETTINGS were received.
   mutating func settingsArrived() {
-    peer.hasArrived = true
+    peer.hasSentSettings = true
     settingsDeadline = nil
   }
 }

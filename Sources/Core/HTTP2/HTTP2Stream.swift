@@ -13,7 +13,7 @@ struct HTTP2Stream {
   /// The part of the body that has not been sent yet.
   var unsent: ArraySlice<UInt8>
   let deadline: BootInstant
-  let maximumSize: Int
+  let maximumBodySize: Int
   /// The number of bytes that may be sent; negative after the server has reduced its windows.
   var sendWindow = 0
   /// The number of bytes that the server may send.
@@ -21,14 +21,14 @@ struct HTTP2Stream {
   /// The status of the final response, not of an interim one.
   private(set) var status: Int?
   private var headers: [(name: String, value: String)] = []
-  private var length: Int?
+  private var contentLength: Int?
   private var body: [UInt8] = []
 
   init(_ request: HTTPRequest, _ head: HTTP2RequestHead, deadline: BootInstant) {
     self.head = head
     unsent = request.body[...]
     self.deadline = deadline
-    maximumSize = request.maximumResponseSize
+    maximumBodySize = request.maximumResponseSize
   }
 
   /// Whether the whole request has been sent.
@@ -71,17 +71,19 @@ struct HTTP2Stream {
     status = code
     headers = fields.dropFirst().prefix(HTTP2Stream.maximumHeaders).map { ($0.name, $0.value) }
     for field in fields where field.name == "content-length" {
-      guard let value = Int(field.value), value >= 0, length ?? value == value else { throw .violation(.message) }
-      length = value
+      guard let value = Int(field.value), value >= 0, contentLength ?? value == value else {
+        throw .violation(.message)
+      }
+      contentLength = value
     }
     // A response that announces too large a body is rejected at once.
-    if let length, length > maximumSize, code != 304 { throw .tooLarge }
+    if let contentLength, contentLength > maximumBodySize, code != 304 { throw .tooLarge }
   }
 
   /// Processes a part of the body.
   mutating func receive(_ piece: ArraySlice<UInt8>) throws(HTTP2Failure) {
     guard status != nil else { throw .violation(.message) }
-    guard piece.count <= maximumSize - body.count else { throw .tooLarge }
+    guard piece.count <= maximumBodySize - body.count else { throw .tooLarge }
     body += piece
   }
 
@@ -90,6 +92,6 @@ struct HTTP2Stream {
   /// - Throws: `message` if its length is not the announced one, or there is no response.
   func finish() throws(HTTP2Failure) {
     guard let status else { throw .violation(.message) }
-    if let length, length != body.count, status != 304 { throw .violation(.message) }
+    if let contentLength, contentLength != body.count, status != 304 { throw .violation(.message) }
   }
 }

@@ -53,11 +53,11 @@ package struct HTTPResponse: Equatable, Sendable {
 
   /// The value of the first header of that name, ignoring case.
   package func header(_ name: String) -> String? {
-    headers.first { HTTPResponse.isSame($0.name, name) }?.value
+    headers.first { HTTPResponse.isSameName($0.name, name) }?.value
   }
 
   /// Whether two names are equal, ignoring the case of ASCII letters (RFC 9110, section 5.1).
-  private static func isSame(_ one: String, _ other: String) -> Bool {
+  private static func isSameName(_ one: String, _ other: String) -> Bool {
     guard one.utf8.count == other.utf8.count else { return false }
     for (left, right) in zip(one.utf8, other.utf8) where left != right {
       let lower = left | 0x20

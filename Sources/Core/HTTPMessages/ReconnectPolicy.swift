@@ -9,19 +9,19 @@ package import Timekeeping
 /// connections are made, and then one every five minutes, until the server accepts a request.
 package struct ReconnectPolicy: Equatable, Sendable {
   /// The number of 5xx in a row after which a connection is bad: a single one is often over at the next request.
-  private static let serverErrors = 2
+  private static let serverErrorThreshold = 2
   /// The number of new connections without a minimum time between them.
   private static let burst = 2
   /// The minimum time between later new connections.
   package static let spacing = Duration.seconds(300)
 
   /// 5xx in a row on the current connection.
-  private var errors = 0
+  private var consecutiveErrors = 0
   /// Whether the current connection is bad.
   private var isConnectionBad = false
   /// New connections since the server accepted a request, and the time of the last.
-  private var count = 0
-  private var lastAt = BootInstant.boot
+  private var newConnections = 0
+  private var lastNewConnectionAt = BootInstant.boot
 
   package init() {}
 
@@ -29,13 +29,13 @@ package struct ReconnectPolicy: Equatable, Sendable {
   package mutating func ended(_ outcome: HTTPOutcome) {
     switch outcome {
     case .response(let response) where (500..<600).contains(response.status):
-      errors += 1
-      isConnectionBad = isConnectionBad || errors >= ReconnectPolicy.serverErrors
+      consecutiveErrors += 1
+      isConnectionBad = isConnectionBad || consecutiveErrors >= ReconnectPolicy.serverErrorThreshold
     case .failure(let failure) where failure.isConnectionOpen && failure.kind != .throttled:
       isConnectionBad = true
     case .response, .failure:
       // The server works, asks for fewer requests, or the connection is closed.
-      errors = 0
+      consecutiveErrors = 0
       isConnectionBad = false
     }
   }
@@ -46,13 +46,13 @@ package struct ReconnectPolicy: Equatable, Sendable {
   }
 
   /// Whether a request that is sent now uses a new connection; call it once for each request.
-  package mutating func usesNewConnection(at now: BootInstant) -> Bool {
-    guard isConnectionBad, count < ReconnectPolicy.burst || now - lastAt >= ReconnectPolicy.spacing else {
-      return false
-    }
-    count += 1
-    lastAt = now
-    errors = 0
+  package mutating func claimNewConnection(at now: BootInstant) -> Bool {
+    guard isConnectionBad,
+      newConnections < ReconnectPolicy.burst || now - lastNewConnectionAt >= ReconnectPolicy.spacing
+    else { return false }
+    newConnections += 1
+    lastNewConnectionAt = now
+    consecutiveErrors = 0
     isConnectionBad = false
     return true
   }

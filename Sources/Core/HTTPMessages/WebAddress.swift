@@ -22,10 +22,10 @@ package struct WebAddress: Equatable, Sendable, CustomStringConvertible {
   }
 
   /// Scheme, host and port, as in `https://[::1]:8443`.
-  package var origin: String { "\(scheme)://\(name)\(port.map { ":\($0)" } ?? "")" }
+  package var origin: String { "\(scheme)://\(bracketedHost)\(port.map { ":\($0)" } ?? "")" }
 
   /// Whether both have the same origin.
-  package func hasOrigin(of other: WebAddress) -> Bool {
+  package func hasSameOrigin(as other: WebAddress) -> Bool {
     host == other.host && port == other.port && scheme == other.scheme
   }
 
@@ -33,9 +33,9 @@ package struct WebAddress: Equatable, Sendable, CustomStringConvertible {
   package var connectPort: Int { port ?? (scheme == "https" ? 443 : 80) }
 
   /// `host:port`, which may be logged, unlike path and query.
-  package var description: String { "\(name):\(connectPort)" }
+  package var description: String { "\(bracketedHost):\(connectPort)" }
 
-  private var name: String { host.contains(":") ? "[\(host)]" : host }
+  private var bracketedHost: String { host.contains(":") ? "[\(host)]" : host }
 
   /// 127.0.0.0/8, ::1 or localhost.
   package var isLoopback: Bool {

@@ -45,7 +45,7 @@ package struct JSONReader {
   private var levels: UInt64 = 0
   private var depth = 0
   /// The number of values that may still be read.
-  private var allowance: Int
+  private var remainingValues: Int
   private var expected = Expectation.value
 
   /// What is expected next.
@@ -65,7 +65,7 @@ package struct JSONReader {
   ///   - maximumValues: the maximum number of values, including arrays and objects.
   init(_ bytes: [UInt8], maximumValues: Int = .max) {
     self.bytes = bytes
-    allowance = maximumValues
+    remainingValues = maximumValues
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { next = 3 }
   }
 
@@ -137,8 +137,8 @@ package struct JSONReader {
   }
 
   private mutating func value() throws(JSONError) -> Token {
-    guard allowance > 0 else { throw .tooComplex }
-    allowance -= 1
+    guard remainingValues > 0 else { throw .tooComplex }
+    remainingValues -= 1
     expected = .separator
     switch byte {
     case UInt8(ascii: "{"):
@@ -148,9 +148,9 @@ package struct JSONReader {
       try open(isObject: false)
       return .openArray
     case UInt8(ascii: "\""): return .string(try string())
-    case UInt8(ascii: "t"): return try word("true", .bool(true))
-    case UInt8(ascii: "f"): return try word("false", .bool(false))
-    case UInt8(ascii: "n"): return try word("null", .null)
+    case UInt8(ascii: "t"): return try literal("true", .bool(true))
+    case UInt8(ascii: "f"): return try literal("false", .bool(false))
+    case UInt8(ascii: "n"): return try literal("null", .null)
     default: return .number(try number())
     }
   }
@@ -171,8 +171,8 @@ package struct JSONReader {
     while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { next += 1 }
   }
 
-  private mutating func word(_ word: StaticString, _ token: Token) throws(JSONError) -> Token {
-    try expect(word)
+  private mutating func literal(_ literal: StaticString, _ token: Token) throws(JSONError) -> Token {
+    try expect(literal)
     return token
   }
 
@@ -248,13 +248,13 @@ package struct JSONReader {
   /// - Throws: `tooComplex` if it has more than ``maximumMarks`` combining marks in a row.
   func string(_ text: Text) throws(JSONError) -> String {
     let content = text.hasEscapes ? unescaped(text.range) : string(text.range)
-    guard !JSONReader.hasManyMarks(content) else { throw .tooComplex }
+    guard !JSONReader.hasTooManyMarks(content) else { throw .tooComplex }
     return content
   }
 
   /// Whether a text has more than ``maximumMarks`` combining marks in a row. Swift compares and hashes canonically
   /// equivalent strings as equal, and sorts combining marks for this, in time quadratic in their number.
-  package static func hasManyMarks(_ text: String) -> Bool {
+  package static func hasTooManyMarks(_ text: String) -> Bool {
     // The first combining mark is U+0300: no smaller first byte begins one.
     guard text.utf8.contains(where: { $0 >= 0xCC }) else { return false }
     var marks = 0

@@ -26,7 +26,7 @@ struct NMEAAssembler {
   private static let maximumReordering: Int64 = 2000
   private static let millisecondsPerDay: Int64 = 86_400_000
 
-  private let isReordered: Bool
+  private let mayBeReordered: Bool
   private let hasMarkedEnds: Bool
   private var epoch = NMEAEpoch()
   private var cadence = NMEACadence()
@@ -37,23 +37,23 @@ struct NMEAAssembler {
   private var calendar = NMEACalendar()
   private var epochTimeout = minimumEpochTimeout
   /// The arrival of the last sentence, or a part of one.
-  private var lastSentence: BootInstant?
+  private var lastSentenceAt: BootInstant?
   /// The arrival of the open epoch's last sentence.
   private var arrival = BootInstant.boot
   private var closedTime: Int64?
   /// Whether sentences without a time may still belong to the epoch that ended last.
   private var acceptsTrailing = false
-  private var closedBySilence = false
+  private var wasClosedBySilence = false
   /// Whether the open epoch is discarded unless it is completed, or another sentence with its time follows.
   private var isAbandoned = false
   private var knownMode: (mode: Fix.Mode, time: Int64)?
   private var knownAltitude: (altitude: Double, separation: Double?, time: Int64)?
 
   /// - Parameters:
-  ///   - isReordered: whether sentences may be reordered in the network.
+  ///   - mayBeReordered: whether sentences may be reordered in the network.
   ///   - hasMarkedEnds: whether `finish` follows each epoch.
-  init(isReordered: Bool = false, hasMarkedEnds: Bool = false) {
-    (self.isReordered, self.hasMarkedEnds) = (isReordered, hasMarkedEnds)
+  init(mayBeReordered: Bool = false, hasMarkedEnds: Bool = false) {
+    (self.mayBeReordered, self.hasMarkedEnds) = (mayBeReordered, hasMarkedEnds)
   }
 
   /// Copies the order of sentences that was learnt from the same receiver.
@@ -64,19 +64,19 @@ struct NMEAAssembler {
 
   /// When silence ends the open epoch.
   var deadline: BootInstant? {
-    guard epoch.hasPosition, let lastSentence else { return nil }
-    return lastSentence + epochTimeout
+    guard epoch.hasPosition, let lastSentenceAt else { return nil }
+    return lastSentenceAt + epochTimeout
   }
 
   /// A part of a sentence was received: on a slow line, a whole sentence takes longer than the silence that ends an
   /// epoch.
   mutating func partReceived(at now: BootInstant) {
-    guard let lastSentence, now - lastSentence < epochTimeout else {
+    guard let lastSentenceAt, now - lastSentenceAt < epochTimeout else {
       // It comes after a silence, which `noteActivity` would otherwise hide.
       acceptsTrailing = false
       return
     }
-    self.lastSentence = now
+    self.lastSentenceAt = now
   }
 
   /// A line was damaged, which may have been a sentence of the open epoch.
@@ -84,7 +84,7 @@ struct NMEAAssembler {
 
   /// The line was active until now.
   mutating func noteActivity(at now: BootInstant) {
-    if lastSentence != nil { lastSentence = now }
+    if lastSentenceAt != nil { lastSentenceAt = now }
   }
 
   /// Processes a sentence.
@@ -94,8 +94,8 @@ struct NMEAAssembler {
   mutating func add(
     _ sentence: NMEASentence, address: UInt64, at now: BootInstant, into emit: (Fix) -> Void
   ) -> Bool {
-    if let lastSentence, now - lastSentence >= epochTimeout { closeAfterSilence(into: emit) }
-    lastSentence = now
+    if let lastSentenceAt, now - lastSentenceAt >= epochTimeout { closeAfterSilence(into: emit) }
+    lastSentenceAt = now
     switch sentence {
     case .unknown, .unusable, .sky: return true
     case .date(let date, let time):
@@ -108,9 +108,9 @@ struct NMEAAssembler {
         close(into: emit)
       }
       // The epoch that ends here may be of another date, but any date is better than none.
-      if calendar.isBlank { note(report, at: now) }
+      if calendar.isBlank { noteDate(of: report, at: now) }
       let isInTime = open(report.time, into: emit)
-      note(report, at: now)
+      noteDate(of: report, at: now)
       guard isInTime else { return false }
       note(report.kind.rawValue, isTimed: report.time != nil)
       epoch.add(report)
@@ -143,7 +143,7 @@ struct NMEAAssembler {
   }
 
   /// Uses the date of a valid position only: without a valid position, the receiver may guess the date.
-  private mutating func note(_ report: NMEASentence.PositionReport, at now: BootInstant) {
+  private mutating func noteDate(of report: NMEASentence.PositionReport, at now: BootInstant) {
     guard report.validity == .valid, let date = report.date, let time = report.time else { return }
     calendar.note(date, timeOfDay: time, at: now)
   }
@@ -172,7 +172,7 @@ struct NMEAAssembler {
     // Sentences without a time may come before the one with a time, so they are kept.
     if epoch.time != nil || epoch.hasPosition {
       close(into: emit)
-      closedBySilence = true
+      wasClosedBySilence = true
     }
     acceptsTrailing = false
   }
@@ -196,12 +196,12 @@ struct NMEAAssembler {
   /// - Returns: false if the epoch of this time has already ended.
   private mutating func open(_ time: Int64?, into emit: (Fix) -> Void) -> Bool {
     if let time {
-      if isReordered, let newest = epoch.time ?? closedTime, NMEAAssembler.isOvertaken(time, by: newest) {
+      if mayBeReordered, let newest = epoch.time ?? closedTime, NMEAAssembler.isOvertaken(time, by: newest) {
         return false
       }
       if let openTime = epoch.time, openTime != time { close(into: emit) }
       if epoch.time == nil, time == closedTime {
-        if closedBySilence { epochTimeout = min(epochTimeout + epochTimeout, Self.maximumEpochTimeout) }
+        if wasClosedBySilence { epochTimeout = min(epochTimeout + epochTimeout, Self.maximumEpochTimeout) }
         cadence.contradict()
         if let inferredStart { order.contradict(inferredStart) }
         inferredStart = nil
@@ -233,7 +233,7 @@ struct NMEAAssembler {
       if !isAbandoned, let fix = epoch.fix(time: time, fallbackMode: mode, fallbackAltitude: altitude) { emit(fix) }
     }
     closedTime = epoch.time
-    (closedBySilence, isAbandoned) = (false, false)
+    (wasClosedBySilence, isAbandoned) = (false, false)
     epoch = NMEAEpoch()
   }
 

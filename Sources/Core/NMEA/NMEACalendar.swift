@@ -6,7 +6,7 @@ import Timekeeping
 /// last known time plus the elapsed time.
 struct NMEACalendar {
   private var reference: Timestamp?
-  private var received = BootInstant.boot
+  private var receivedAt = BootInstant.boot
 
   /// Whether no date is known yet.
   var isBlank: Bool { reference == nil }
@@ -14,14 +14,14 @@ struct NMEACalendar {
   /// The receiver reported a date and a time.
   mutating func note(_ date: CivilDate, timeOfDay: Int64, at now: BootInstant) {
     reference = Timestamp(date, millisecondsOfDay: timeOfDay)
-    received = now
+    receivedAt = now
   }
 
   /// The time with the date that puts it within half a day of the expected time. It becomes the reference for the next
   /// one.
   mutating func time(ofDay time: Int64, at now: BootInstant) -> Fix.Time {
     guard let reference else { return .ofDay(milliseconds: time) }
-    let expected = reference + (now - received)
+    let expected = reference + (now - receivedAt)
     let sameDay = expected.milliseconds - expected.millisecondsOfDay + time
     var stamp = Timestamp(milliseconds: sameDay)
     if sameDay - expected.milliseconds > 43_200_000 {
@@ -30,7 +30,7 @@ struct NMEACalendar {
       stamp = Timestamp(milliseconds: sameDay + 86_400_000)
     }
     self.reference = stamp
-    received = now
+    receivedAt = now
     return .utc(stamp)
   }
 }

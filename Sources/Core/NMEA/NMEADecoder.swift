@@ -44,7 +44,7 @@ package struct NMEADecoder {
   /// Whether the previous byte was the end of a line.
   private var isLineStart = false
   /// Maximum number of GSV talkers; more than there are constellations.
-  private static let maximumSystems = 16
+  private static let maximumTalkers = 16
   /// A constellation that is missing from the reports (GSV) for longer than this does not count. Receivers report all
   /// of them every 1 to 5 s, so this is at least three cycles.
   package static let maximumSkyAge = Duration.seconds(15)
@@ -62,7 +62,7 @@ package struct NMEADecoder {
   ///   - hasMarkedEnds: whether `finish` follows each epoch: then no epoch ends earlier just because it has all the
   ///     sentences of the previous epochs.
   package init(receivesDatagrams: Bool = false, hasMarkedEnds: Bool = false) {
-    assembler = NMEAAssembler(isReordered: receivesDatagrams, hasMarkedEnds: hasMarkedEnds)
+    assembler = NMEAAssembler(mayBeReordered: receivesDatagrams, hasMarkedEnds: hasMarkedEnds)
     isLineStart = receivesDatagrams
     scratch.reserveCapacity(2 * NMEAFraming.maximumLength)
   }
@@ -106,7 +106,7 @@ package struct NMEADecoder {
       isLineStart = false
       switch NMEAFraming.examine(bytes, from: index) {
       case .sentence(let end):
-        accept(bytes.extracting(index..<end), at: now, into: emit)
+        handleSentence(bytes.extracting(index..<end), at: now, into: emit)
         index = end
         if counters.fixes != fixes { (fixes, bytesAfterFix) = (counters.fixes, bytes.count - index) }
       case .wrongChecksum(let end):
@@ -175,7 +175,7 @@ package struct NMEADecoder {
     var isPartial = false
     switch NMEAFraming.examine(line.span, from: 0) {
     case .sentence(let end):
-      accept(line.span.extracting(0..<end), at: now, into: emit)
+      handleSentence(line.span.extracting(0..<end), at: now, into: emit)
       next = end - before
     case .wrongChecksum(let end):
       counters.wrongChecksum += 1
@@ -208,13 +208,13 @@ package struct NMEADecoder {
     inView.removeAll { now - $0.at > NMEADecoder.maximumSkyAge }
     if let index = inView.firstIndex(where: { $0.address == address }) {
       inView[index] = (address, count, now)
-    } else if inView.count < NMEADecoder.maximumSystems {
+    } else if inView.count < NMEADecoder.maximumTalkers {
       // Otherwise a sender could fill the memory with invented talkers.
       inView.append((address, count, now))
     }
   }
 
-  private mutating func accept(_ line: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
+  private mutating func handleSentence(_ line: Span<UInt8>, at now: BootInstant, into emit: (Fix) -> Void) {
     counters.sentences += 1
     census?.count(line)
     let sentence = NMEASentence.read(line)
@@ -228,12 +228,12 @@ package struct NMEADecoder {
     case .unusable: counters.unusable += 1
     default:
       var fixes: UInt64 = 0
-      let inTime = assembler.add(sentence, address: NMEASentence.address(line), at: now) { fix in
+      let isInTime = assembler.add(sentence, address: NMEASentence.address(line), at: now) { fix in
         fixes += 1
         emit(fix)
       }
       counters.fixes += fixes
-      if !inTime { counters.late += 1 }
+      if !isInTime { counters.late += 1 }
     }
   }
 }

@@ -10,8 +10,8 @@ struct NMEAEpoch {
   private var validKinds: UInt8 = 0
   private var voidKinds: UInt8 = 0
   private var position: NMEAPosition?
-  private var numberedQuality: Fix.Quality?
-  private var letteredQuality: Fix.Quality?
+  private var ggaQuality: Fix.Quality?
+  private var modeQuality: Fix.Quality?
   /// Metres above mean sea level.
   private(set) var altitude: Double?
   /// Height of the geoid above the ellipsoid, in metres.
@@ -38,13 +38,13 @@ struct NMEAEpoch {
       validKinds |= report.kind.rawValue
     }
     // The sentence with the most digits is the most precise; one without a time may be of another epoch.
-    if let new = report.position, new.digits >= position?.digits ?? 0, report.time == time || position == nil {
+    if let new = report.position, new.decimals >= position?.decimals ?? 0, report.time == time || position == nil {
       position = new
     }
     if report.kind == .gga {
-      numberedQuality = report.quality ?? numberedQuality
+      ggaQuality = report.quality ?? ggaQuality
     } else {
-      letteredQuality = report.quality ?? letteredQuality
+      modeQuality = report.quality ?? modeQuality
     }
     altitude = report.altitude ?? altitude
     geoidSeparation = report.geoidSeparation ?? geoidSeparation
@@ -75,7 +75,7 @@ struct NMEAEpoch {
     time = time ?? report.time
     // Each sentence may have values that the others lack; the first value is used.
     errors = NMEASentence.ErrorReport(
-      time: time, horizontal: errors?.horizontal ?? report.horizontal, altitude: errors?.altitude ?? report.altitude)
+      time: time, horizontal: errors?.horizontal ?? report.horizontal, vertical: errors?.vertical ?? report.vertical)
   }
 
   /// Whether there was a sentence of that kind.
@@ -119,7 +119,7 @@ struct NMEAEpoch {
     fix.hdop = hdop
     fix.horizontalAccuracy = errors?.horizontal
     if fix.horizontalAccuracy == nil { fix.deriveAccuracy() }
-    fix.verticalAccuracy = altitude == nil ? errors?.altitude : verticalAccuracy
+    fix.verticalAccuracy = altitude == nil ? errors?.vertical : verticalAccuracy
     return fix
   }
 
@@ -131,12 +131,12 @@ struct NMEAEpoch {
 
   /// The number in GGA is more specific than the letter, but simulation and dead reckoning are accepted from either.
   private var quality: Fix.Quality {
-    if let letteredQuality, letteredQuality == .simulated || letteredQuality == .estimated { return letteredQuality }
-    return numberedQuality ?? letteredQuality ?? .gnss
+    if let modeQuality, modeQuality == .simulated || modeQuality == .estimated { return modeQuality }
+    return ggaQuality ?? modeQuality ?? .gnss
   }
 
   private var verticalAccuracy: Double? {
-    if let altitude = errors?.altitude { return altitude }
+    if let vertical = errors?.vertical { return vertical }
     guard let vdop, let error = quality.rangeError else { return nil }
     return vdop * error
   }

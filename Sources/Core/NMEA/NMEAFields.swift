@@ -46,7 +46,7 @@ package struct NMEAFields {
   }
 
   /// An unsigned integer.
-  mutating func count(in line: Span<UInt8>) -> Int? {
+  mutating func integer(in line: Span<UInt8>) -> Int? {
     guard let decimal = decimal(in: line) else { return nil }
     return decimal.scale == 0 && decimal.mantissa >= 0 ? Int(decimal.mantissa) : nil
   }
@@ -71,7 +71,7 @@ package struct NMEAFields {
 
   /// ddmmyy.
   mutating func shortDate(in line: Span<UInt8>) -> CivilDate? {
-    guard let value = count(in: line) else { return nil }
+    guard let value = integer(in: line) else { return nil }
     return CivilDate(year: NMEAFields.year(value % 100), month: value / 100 % 100, day: value / 10_000)
   }
 
@@ -87,7 +87,7 @@ package struct NMEAFields {
   /// Two fields: [d]ddmm.mmm and the hemisphere. Returns degrees, and the number of decimals of the minutes.
   mutating func angle(
     in line: Span<UInt8>, positive: UInt8, negative: UInt8
-  ) -> (degrees: Double, digits: Int)? {
+  ) -> (degrees: Double, decimals: Int)? {
     let start = position
     let decimal = decimal(in: line)
     if decimal == nil, position - start > 1 { isMalformed = true }
@@ -112,7 +112,7 @@ package struct NMEAFields {
       isMalformed = true
       return nil
     }
-    return NMEAPosition(coordinate: coordinate, digits: min(latitude.digits, longitude.digits))
+    return NMEAPosition(coordinate: coordinate, decimals: min(latitude.decimals, longitude.decimals))
   }
 
   private struct Decimal {
@@ -172,5 +172,5 @@ package struct NMEAFields {
 struct NMEAPosition {
   var coordinate: Coordinate
   /// Decimals of the minutes: four are 0.2 m, five 2 cm.
-  var digits: Int
+  var decimals: Int
 }

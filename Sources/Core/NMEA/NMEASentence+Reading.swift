@@ -63,8 +63,8 @@ extension NMEASentence {
     var report = ErrorReport()
     report.horizontal = fields.number(in: line).flatMap(deviation)
     fields.skip(in: line)
-    report.altitude = fields.number(in: line).flatMap(deviation)
-    return report.horizontal == nil && report.altitude == nil ? nil : report
+    report.vertical = fields.number(in: line).flatMap(deviation)
+    return report.horizontal == nil && report.vertical == nil ? nil : report
   }
 
   /// u-blox: time, latitude, N/S, longitude, E/W, altitude, status, horizontal accuracy, vertical accuracy, … Nil
@@ -76,7 +76,7 @@ extension NMEASentence {
     // NF: no fix.
     guard let status = fields.letter(in: line), status != UInt8(ascii: "N") else { return nil }
     report.horizontal = fields.number(in: line).flatMap(deviation)
-    report.altitude = fields.number(in: line).flatMap(deviation)
+    report.vertical = fields.number(in: line).flatMap(deviation)
     return report
   }
 
@@ -85,9 +85,9 @@ extension NMEASentence {
   private static func pqtmepe(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> ErrorReport? {
     var report = ErrorReport()
     fields.skip(3, in: line)
-    report.altitude = fields.number(in: line).flatMap(deviation)
+    report.vertical = fields.number(in: line).flatMap(deviation)
     report.horizontal = fields.number(in: line).flatMap(deviation)
-    return report.horizontal == nil && report.altitude == nil ? nil : report
+    return report.horizontal == nil && report.vertical == nil ? nil : report
   }
 
   /// Talker and type as one number, which identifies the kind of sentence.
@@ -126,12 +126,12 @@ extension NMEASentence {
     var report = PositionReport(kind: .gga)
     report.time = fields.timeOfDay(in: line)
     report.position = fields.position(in: line)
-    if let number = fields.count(in: line) {
+    if let number = fields.integer(in: line) {
       report.validity = number == 0 ? .void : .valid
       report.quality = quality(number: number)
     }
-    report.satellites = fields.count(in: line)
-    report.hdop = fields.number(in: line).flatMap(Fix.dilution)
+    report.satellites = fields.integer(in: line)
+    report.hdop = fields.number(in: line).flatMap(Fix.validDilution)
     report.altitude = fields.number(in: line)
     fields.skip(in: line)
     report.geoidSeparation = fields.number(in: line)
@@ -150,8 +150,8 @@ extension NMEASentence {
     }
     report.validity = validity(status: nil, mode: best)
     report.quality = best.flatMap(quality(mode:))
-    report.satellites = fields.count(in: line)
-    report.hdop = fields.number(in: line).flatMap(Fix.dilution)
+    report.satellites = fields.integer(in: line)
+    report.hdop = fields.number(in: line).flatMap(Fix.validDilution)
     report.altitude = fields.number(in: line)
     report.geoidSeparation = fields.number(in: line)
     return report
@@ -190,18 +190,18 @@ extension NMEASentence {
   private static func gsa(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> SatelliteReport {
     var report = SatelliteReport()
     fields.skip(in: line)
-    report.mode = fields.count(in: line)
+    report.mode = fields.integer(in: line)
     for _ in 0..<12 where fields.letter(in: line) != nil { report.count += 1 }
     fields.skip(in: line)
-    report.hdop = fields.number(in: line).flatMap(Fix.dilution)
-    report.vdop = fields.number(in: line).flatMap(Fix.dilution)
+    report.hdop = fields.number(in: line).flatMap(Fix.validDilution)
+    report.vdop = fields.number(in: line).flatMap(Fix.validDilution)
     return report
   }
 
   /// Number of sentences, number of this one, satellites in view, …
   private static func gsv(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> Int? {
     fields.skip(2, in: line)
-    return fields.count(in: line).flatMap { (0...99).contains($0) ? $0 : nil }
+    return fields.integer(in: line).flatMap { (0...99).contains($0) ? $0 : nil }
   }
 
   /// Time, RMS of the range residuals, the axes and orientation of the error ellipse, then the standard deviations.
@@ -214,7 +214,7 @@ extension NMEASentence {
     {
       report.horizontal = (latitude * latitude + longitude * longitude).squareRoot()
     }
-    report.altitude = fields.number(in: line).flatMap(deviation)
+    report.vertical = fields.number(in: line).flatMap(deviation)
     return report
   }
 
@@ -222,9 +222,9 @@ extension NMEASentence {
   /// senders write a year of two digits.
   private static func zda(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> NMEASentence {
     let time = fields.timeOfDay(in: line)
-    let day = fields.count(in: line)
-    let month = fields.count(in: line)
-    let year = fields.count(in: line).map(NMEAFields.year)
+    let day = fields.integer(in: line)
+    let month = fields.integer(in: line)
+    let year = fields.integer(in: line).map(NMEAFields.year)
     guard let time, let day, let month, let year, let date = CivilDate(year: year, month: month, day: day) else {
       return .unknown
     }

@@ -73,6 +73,6 @@ package enum NMEASentence {
     /// Milliseconds since midnight UTC.
     package var time: Int64?
     var horizontal: Double?
-    var altitude: Double?
+    var vertical: Double?
   }
 }

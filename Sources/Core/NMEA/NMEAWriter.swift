@@ -11,14 +11,14 @@ package struct NMEAWriter {
   /// The sentences written so far, each with its line end. Consume them with `removeAll(keepingCapacity:)`.
   package var bytes: [UInt8] = []
   /// The start of the current sentence.
-  private var start = 0
+  private var sentenceStart = 0
 
   package init() {}
 
   /// Writes the sentences of one fix.
   package mutating func append(_ fix: Fix) {
-    let mode = NMEAWriter.mode(fix.quality)
-    open("RMC")
+    let mode = NMEAWriter.modeIndicator(fix.quality)
+    beginSentence("RMC")
     time(fix.time)
     text(",A,")
     position(fix.coordinate)
@@ -30,13 +30,13 @@ package struct NMEAWriter {
     date(fix.timestamp)
     text(",,,")
     text(mode)
-    close()
-    open("GGA")
+    endSentence()
+    beginSentence("GGA")
     time(fix.time)
     text(",")
     position(fix.coordinate)
     text(",")
-    digits(NMEAWriter.number(fix.quality), width: 1)
+    digits(NMEAWriter.qualityIndicator(fix.quality), width: 1)
     text(",")
     if let satellites = fix.satellites { digits(Int64(min(max(satellites, 0), 99)), width: 2) }
     text(",")
@@ -46,9 +46,9 @@ package struct NMEAWriter {
     text(",M,")
     if let altitude = fix.altitude, let ellipsoidal = fix.altitudeHAE { number(ellipsoidal - altitude, decimals: 2) }
     text(",M,,")
-    close()
-    satellites(fix)
-    open("GST")
+    endSentence()
+    appendGSA(fix)
+    beginSentence("GST")
     time(fix.time)
     text(",,,,,")
     // The variance is split equally between north and east.
@@ -57,8 +57,8 @@ package struct NMEAWriter {
       text(",")
     }
     number(fix.verticalAccuracy, decimals: 2)
-    close()
-    open("VTG")
+    endSentence()
+    beginSentence("VTG")
     heading(fix.heading)
     text(",T,,M,")
     number(fix.speed.map { $0 * 3600 / 1852 }, decimals: 3)
@@ -66,31 +66,31 @@ package struct NMEAWriter {
     number(fix.speed.map { $0 * 3.6 }, decimals: 3)
     text(",K,")
     text(mode)
-    close()
+    endSentence()
   }
 
   /// Writes the sentences of a receiver without a fix.
   package mutating func appendVoid(at stamp: Timestamp) {
-    open("RMC")
+    beginSentence("RMC")
     time(.utc(stamp))
     text(",V,,,,,,,")
     date(stamp)
     text(",,,N")
-    close()
-    open("GGA")
+    endSentence()
+    beginSentence("GGA")
     time(.utc(stamp))
     text(",,,,,0,00,,,M,,M,,")
-    close()
-    open("GSA")
+    endSentence()
+    beginSentence("GSA")
     text("A,1,,,,,,,,,,,,,,,")
-    close()
-    open("VTG")
+    endSentence()
+    beginSentence("VTG")
     text(",T,,M,,N,,K,N")
-    close()
+    endSentence()
   }
 
-  private mutating func satellites(_ fix: Fix) {
-    open("GSA")
+  private mutating func appendGSA(_ fix: Fix) {
+    beginSentence("GSA")
     text("A,")
     digits(Int64(fix.mode.rawValue), width: 1)
     for satellite in 1...12 {
@@ -104,18 +104,18 @@ package struct NMEAWriter {
     number(fix.hdop, decimals: 2)
     text(",")
     number(fix.hdop.map { $0 * 1.6 }, decimals: 2)
-    close()
+    endSentence()
   }
 
-  private mutating func open(_ type: String) {
-    start = bytes.count
+  private mutating func beginSentence(_ type: String) {
+    sentenceStart = bytes.count
     text("$GP")
     text(type)
     text(",")
   }
 
-  private mutating func close() {
-    let sum = bytes[start...].dropFirst().reduce(0, ^)
+  private mutating func endSentence() {
+    let sum = bytes[sentenceStart...].dropFirst().reduce(0, ^)
     bytes.append(UInt8(ascii: "*"))
     for nibble in [sum >> 4, sum & 15] {
       bytes.append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "A") + nibble - 10)
@@ -128,17 +128,17 @@ package struct NMEAWriter {
   }
 
   private mutating func time(_ time: Fix.Time?) {
-    let ofDay: Int64
+    let timeOfDay: Int64
     switch time {
-    case .utc(let stamp): ofDay = stamp.millisecondsOfDay
-    case .ofDay(let milliseconds): ofDay = min(max(milliseconds, 0), 86_399_999)
+    case .utc(let stamp): timeOfDay = stamp.millisecondsOfDay
+    case .ofDay(let milliseconds): timeOfDay = min(max(milliseconds, 0), 86_399_999)
     case nil: return
     }
-    digits(ofDay / 3_600_000, width: 2)
-    digits(ofDay / 60_000 % 60, width: 2)
-    digits(ofDay / 1000 % 60, width: 2)
+    digits(timeOfDay / 3_600_000, width: 2)
+    digits(timeOfDay / 60_000 % 60, width: 2)
+    digits(timeOfDay / 1000 % 60, width: 2)
     text(".")
-    digits(ofDay % 1000, width: 3)
+    digits(timeOfDay % 1000, width: 3)
   }
 
   private mutating func date(_ stamp: Timestamp?) {
@@ -198,7 +198,7 @@ package struct NMEAWriter {
   }
 
   /// The mode indicator of version 2.3.
-  private static func mode(_ quality: Fix.Quality) -> String {
+  private static func modeIndicator(_ quality: Fix.Quality) -> String {
     switch quality {
     case .gnss: "A"
     case .dgnss: "D"
@@ -210,7 +210,7 @@ package struct NMEAWriter {
   }
 
   /// GGA field 6.
-  private static func number(_ quality: Fix.Quality) -> Int64 {
+  private static func qualityIndicator(_ quality: Fix.Quality) -> Int64 {
     switch quality {
     case .gnss: 1
     case .dgnss: 2

@@ -29,16 +29,16 @@ struct CauseDescription: Equatable {
 
 extension VehicleAgent.Snapshot {
   /// The description of what the agent is waiting for.
-  var causeDescription: CauseDescription { row(of: cause) }
+  var causeDescription: CauseDescription { description(of: cause) }
 
   /// The table of causes.
-  private func row(of cause: Cause) -> CauseDescription {
+  private func description(of cause: Cause) -> CauseDescription {
     switch cause {
     case .stopping(let end, let inner):
-      let limit: Sentence = end.map { " within \(wait(until: $0))" } ?? ""
+      let limit: Sentence = end.map { " within \(delay(until: $0))" } ?? ""
       return CauseDescription(
         reason: "stopping", label: "stopping", level: .warning, detail: limit + obstacle(inner),
-        clause: "the daemon stops\(limit)\(obstacle(inner))\(attempt("next attempt"))")
+        clause: "the daemon stops\(limit)\(obstacle(inner))\(attemptClause("next attempt"))")
     case .vehicleInUse(let holder, let since):
       let time = duration(since, atLeast: .seconds(10))
       return CauseDescription(
@@ -56,7 +56,7 @@ extension VehicleAgent.Snapshot {
         detail: "\(pause.since.phrase), fleet-locationctl resume ends it; \(pending)",
         advice: "OFFLINE is repeated until it is accepted; fleet-locationctl explain says what it waits for",
         clause: "a pause is in force\(pause.since.phrase): no position is sent or stored until "
-          + "fleet-locationctl resume; \(pending)\(attempt("next attempt"))")
+          + "fleet-locationctl resume; \(pending)\(attemptClause("next attempt"))")
     case .paused(let pause, nil):
       return CauseDescription(
         reason: "paused", label: "paused", level: .warning,
@@ -70,13 +70,13 @@ extension VehicleAgent.Snapshot {
         clause: "no source is read: \(why)")
     case .noFix(let since, let rejection):
       let refusal = rejection.map { " (rejected: \($0.sentence.text))" } ?? ""
-      let satellites = fixMissingSince == nil ? "" : sources.satellitesInView.inView
+      let satellites = fixMissingSince == nil ? "" : sources.satellitesInView.satellitesPhrase
       return CauseDescription(
         reason: rejection?.rawValue ?? "noFix", label: "waiting for a fix", level: .warning,
         detail: "\(duration(fixMissingSince, atLeast: .seconds(10)))\(satellites)\(refusal)",
         advice: rejection.flatMap(\.advice)?.sentenceCase
           ?? SkyAdvice.text(inView: fixMissingSince == nil ? nil : sources.satellitesInView),
-        clause: since == nil ? firstFix : "no other has been accepted since")
+        clause: since == nil ? firstFixWait : "no other has been accepted since")
     case .held(let hold):
       let name = sources.usedSource?.name ?? "the source"
       return CauseDescription(
@@ -92,56 +92,55 @@ extension VehicleAgent.Snapshot {
           ? "If ip link shows another interface, the unit has PrivateNetwork= (systemctl cat fleet-locationd), or the "
             + "container has no network"
           : "Check the modem, its SIM and the coverage: \(ManualPage.network)",
-        clause:
-          "no interface has had an address and a default route for \(age(of: since))\(attempt("one attempt is still made"))"
-      )
+        clause: "no interface has had an address and a default route for \(age(of: since))"
+          + "\(attemptClause("one attempt is still made"))")
     case .noToken(let failure?, let since):
-      let asked = since.map { ", requested for \(age(of: $0))" } ?? ""
+      let requested = since.map { ", requested for \(age(of: $0))" } ?? ""
       return CauseDescription(
         reason: "noToken", label: "no token", level: .bad,
         detail: "\(duration(since, atLeast: .seconds(10))): \(failure.withAdvice)",
         advice: "fleet-locationctl token shows what the provider returns",
-        clause: "it waits for a token\(asked): \(failure.withAdvice)\(attempt("next attempt"))")
+        clause: "it waits for a token\(requested): \(failure.withAdvice)\(attemptClause("next attempt"))")
     case .noToken(nil, _):
       return CauseDescription(
         reason: "noToken", label: "waiting for a token", level: .warning,
-        clause: "it waits for a token\(attempt("next attempt"))")
+        clause: "it waits for a token\(attemptClause("next attempt"))")
     case .failed(let failure, let since):
       let category = failure.category.rawValue
       return CauseDescription(
         reason: category, label: "offline", level: .bad,
         detail: "\(duration(since, atLeast: .seconds(10))) (\(category)): \(failure.withAdvice)",
         advice: failure.remedy,
-        clause: "the last update was not accepted (\(category)): \(failure.withAdvice)\(attempt("next attempt"))")
+        clause: "the last update was not accepted (\(category)): \(failure.withAdvice)\(attemptClause("next attempt"))")
     case .rateLimited(let until, let limit):
-      return reached("spacing", "an update is due, and is sent in \(wait(until: until)): \(limit.phrase)")
-    case .inFlight: return reached("inFlight", "a request is under way; the newest fix is sent with the next one")
+      return unobstructed("spacing", "an update is due, and is sent in \(delay(until: until)): \(limit.phrase)")
+    case .inFlight: return unobstructed("inFlight", "a request is under way; the newest fix is sent with the next one")
     case .notDue(let until):
-      return reached(
+      return unobstructed(
         "notDue",
         isParked
-          ? "the vehicle is parked, and the next heartbeat is due in \(wait(until: until))"
-          : "the next report is due \(seconds(until: until) > 0 ? "in \(wait(until: until))" : "with the next fix")")
+          ? "the vehicle is parked, and the next heartbeat is due in \(delay(until: until))"
+          : "the next report is due \(seconds(until: until) > 0 ? "in \(delay(until: until))" : "with the next fix")")
     }
   }
 
   /// Updates are sent, or nothing prevents them.
-  private func reached(_ reason: String, _ clause: Sentence) -> CauseDescription {
+  private func unobstructed(_ reason: String, _ clause: Sentence) -> CauseDescription {
     CauseDescription(
       reason: reason, label: isOnline ? "online" : "connecting", level: isOnline ? .good : .warning, clause: clause)
   }
 
   /// How long the daemon has waited for the first fix; nil in the first seconds.
-  private var firstFix: Sentence? {
+  private var firstFixWait: Sentence? {
     guard let since = fixMissingSince, now.boot - since >= .seconds(10) else { return nil }
-    return "the source has been open for \(age(of: since))\(sources.satellitesInView.inView)"
+    return "the source has been open for \(age(of: since))\(sources.satellitesInView.satellitesPhrase)"
   }
 
   /// What prevents an agent that is about to stop from delivering the rest.
   private func obstacle(_ cause: Cause?) -> Sentence {
     switch cause {
     case .noNetwork, .noToken, .failed:
-      cause.map { row(of: $0) }.map { ": \($0.label)\($0.detail)" as Sentence } ?? ""
+      cause.map { description(of: $0) }.map { ": \($0.label)\($0.detail)" as Sentence } ?? ""
     default: ""
     }
   }
@@ -157,10 +156,10 @@ extension VehicleAgent.Snapshot {
   }
 
   /// When the next attempt is due, as in `; next attempt in 9 s`; empty if it is not known.
-  private func attempt(_ name: String) -> String {
+  private func attemptClause(_ name: String) -> String {
     switch next {
-    case .report(let at), .heartbeat(let at), .retry(let at), .offline(let at): "; \(name) in \(wait(until: at))"
-    case .token(let at?): "; a token is requested in \(wait(until: at))"
+    case .report(let at), .heartbeat(let at), .retry(let at), .offline(let at): "; \(name) in \(delay(until: at))"
+    case .token(let at?): "; a token is requested in \(delay(until: at))"
     case .token(nil): "; a token is being requested"
     case nil: isUpdating ? "; a request is under way" : ""
     }
@@ -185,7 +184,7 @@ extension VehicleAgent.Snapshot {
     return newest == nil ? "with the first fix" : "with the next fix"
   }
 
-  private func when(_ time: BootInstant) -> String { seconds(until: time) > 0 ? "in \(wait(until: time))" : "now" }
+  private func when(_ time: BootInstant) -> String { seconds(until: time) > 0 ? "in \(delay(until: time))" : "now" }
 
   func age(of instant: BootInstant) -> String { (now.boot - instant).humanReadable }
 
@@ -195,7 +194,7 @@ extension VehicleAgent.Snapshot {
   }
 
   /// In a unit that a person would use, rounded up to a whole second.
-  private func wait(until time: BootInstant) -> String { Duration.seconds(seconds(until: time)).humanReadable }
+  private func delay(until time: BootInstant) -> String { Duration.seconds(seconds(until: time)).humanReadable }
 
   /// Whole seconds, rounded up; 0 if the time has passed.
   func seconds(until time: BootInstant) -> Int64 { max((time - now.boot + .milliseconds(999)).wholeSeconds, 0) }

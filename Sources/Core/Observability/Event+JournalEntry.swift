@@ -56,7 +56,8 @@ extension Event {
     case .settingsKept(let mistakes):
       row(
         .settingsKept,
-        "The settings have a mistake; the last settings that worked are in use: \(SettingsStatus.first(of: mistakes))")
+        "The settings have a mistake; the last settings that worked are in use: \(SettingsStatus.summary(of: mistakes))"
+      )
     case .confirmationAwaited(let limit, let obstacle):
       row(
         .confirmationAwaited,
@@ -70,7 +71,8 @@ extension Event {
     case .settingsUnconfirmed(let why, let obstacle):
       row(.settingsUnconfirmed, "The new settings are not confirmed: \(why); they stay in force, because \(obstacle)")
     case .settingsAwaited(let why):
-      row(.settingsAwaited, "Waiting for a file or credential that the settings name: \(SettingsStatus.first(of: why))")
+      row(
+        .settingsAwaited, "Waiting for a file or credential that the settings name: \(SettingsStatus.summary(of: why))")
     case .settingsWarning(let warning): row(.settingsWarning, warning)
 
     case .sourceOpened(let name, let number):
@@ -88,7 +90,7 @@ extension Event {
     case .noFix(let time, let inView, let rejection):
       row(
         .noFix,
-        "No fix for \(time.humanReadable) since the source was opened\(inView.inView)"
+        "No fix for \(time.humanReadable) since the source was opened\(inView.satellitesPhrase)"
           + (rejection.map { "; the last fix was rejected: \($0.sentence.text)" }
             ?? (inView == 0 ? "; check the antenna and its cable" : "; the antenna needs a view of the sky")),
         rejection.map { [("FLEET_REASON", $0.rawValue)] } ?? [])
@@ -102,8 +104,8 @@ extension Event {
         .fixRejected, "Fix rejected: \(rejection.sentence.text)\(repeats(suppressed))",
         [("FLEET_REASON", rejection.rawValue)])
 
-    case .online(let time, let delivered, let waiting):
-      row(.online, online(after: time, delivered: delivered, waiting: waiting))
+    case .online(let time, let delivered, let pending):
+      row(.online, online(after: time, delivered: delivered, pending: pending))
     case .offline(let failure, let time, let suppressed):
       row(.offline, offline(failure, after: time, suppressed: suppressed))
     case .stillOffline(let failure, let time, let attempts):
@@ -114,27 +116,27 @@ extension Event {
         fields(failure) + [seconds(time)])
     case .interrupted(let failure):
       row(.interrupted, "Interrupted (\(failure.category.rawValue)): \(failure.withAdvice.text)", fields(failure))
-    case .updateAccepted(let past, let location): row(.updateAccepted, updateAccepted(past: past, at: location))
+    case .updateAccepted(let past, let location): row(.updateAccepted, updateAccepted(past: past, location: location))
     case .compactUpdatesRefused(let status):
       row(
         .compactUpdatesRefused,
         "Fleet Engine accepts updates in the plain form only, which needs more data: compact ones were refused (HTTP \(status))",
         [("FLEET_HTTP_STATUS", "\(status)")])
 
-    case .tokenObtained(let life, let source, let isFirst, let time):
+    case .tokenObtained(let lifetime, let source, let isFirst, let time):
       row(
         .tokenObtained,
-        "Token \(isFirst ? "obtained" : "renewed"), valid for \(life.humanReadable)"
+        "Token \(isFirst ? "obtained" : "renewed"), valid for \(lifetime.humanReadable)"
           + (time.map { ", after \($0.humanReadable) of attempts" } ?? ""),
-        fields(life, source))
-    case .tokenFailed(let failure, let left, let suppressed):
-      row(.tokenFailed, tokenFailed(failure, left: left, suppressed: suppressed))
-    case .tokenRefused(let failure, let retry): row(.tokenRefused, tokenRefused(failure, retry: retry))
+        fields(lifetime, source))
+    case .tokenFailed(let failure, let remaining, let suppressed):
+      row(.tokenFailed, tokenFailed(failure, remaining: remaining, suppressed: suppressed))
+    case .tokenRefused(let failure, let delay): row(.tokenRefused, tokenRefused(failure, retryDelay: delay))
     case .tokenRemark(let line): row(.tokenRemark, "The token command says: \(line)")
-    case .tokenRestored(let life, let source):
+    case .tokenRestored(let lifetime, let source):
       row(
-        .tokenRestored, "The token of the previous run is still used, valid for \(life.humanReadable)",
-        fields(life, source))
+        .tokenRestored, "The token of the previous run is still used, valid for \(lifetime.humanReadable)",
+        fields(lifetime, source))
     case .tokenNotRestored(let why, let reason):
       row(.tokenNotRestored, "The cached token is discarded: \(why)", [("FLEET_REASON", reason)])
     case .tokenNotKept(let why): row(.tokenNotKept, "The token cannot be cached for the next start: \(why)")
@@ -146,8 +148,10 @@ extension Event {
         .backfillRefused,
         "Fleet Engine rejects past positions, and accepts updates without them: \(failure.message)\(repeats(suppressed))",
         fields(failure))
-    case .positionsDropped(let count, let reason, let within, let suppressed):
-      row(.positionsDropped, positionsDropped(count, reason, within: within, suppressed: suppressed))
+    case .positionsDropped(let count, let reason, let interpolationError, let suppressed):
+      row(
+        .positionsDropped,
+        positionsDropped(count, reason, interpolationError: interpolationError, suppressed: suppressed))
     case .othersDropped(let count):
       row(
         .positionsDropped,
@@ -202,20 +206,20 @@ extension Event {
         .vehicleFree, "No other process on this machine has the vehicle now, after \(time.humanReadable)",
         [seconds(time)])
     case .vehicleNotLocked(let why): row(.vehicleNotLocked, why)
-    case .paused(let record, let isOld):
+    case .paused(let record, let isRestored):
       row(
         .paused,
-        (isOld ? "Still paused\(record.since.phrase)" : "Paused")
+        (isRestored ? "Still paused\(record.since.phrase)" : "Paused")
           + ": no position leaves this machine until fleet-locationctl resume")
     case .pauseEnded(let time):
       row(
         .pauseEnded, "The pause has ended\(time.map { " after \($0.humanReadable)" } ?? "")",
         time.map { [seconds($0)] } ?? [])
     case .pauseNotKept(let why): row(.pauseNotKept, why)
-    case .offDuty(let record, let isOld):
+    case .offDuty(let record, let isRestored):
       row(
         .offDuty,
-        (isOld ? "Still off duty\(record.since.phrase)" : "Off duty")
+        (isRestored ? "Still off duty\(record.since.phrase)" : "Off duty")
           + ": the vehicle is OFFLINE until fleet-locationctl online")
     case .onDuty(let time, let isPaused):
       row(
@@ -231,11 +235,11 @@ extension Event {
       row(
         .stateOfflineFailed,
         "OFFLINE was not accepted and is sent again: \(failure.withAdvice.text)\(repeats(suppressed))", fields(failure))
-    case .stateOfflineMissing(let vehicle, let isRepeated):
+    case .stateOfflineMissing(let vehicle, let isSentAtNextStart):
       row(
         .stateOfflineMissing,
         "Fleet Engine has not accepted OFFLINE for vehicle \(vehicle): "
-          + (isRepeated ? "it is sent again after the next start" : "the vehicle's state stays as it was"))
+          + (isSentAtNextStart ? "it is sent again after the next start" : "the vehicle's state stays as it was"))
     }
   }
 
@@ -248,16 +252,16 @@ extension Event {
     return ("Using source \(number.phrase), \(overview.sources[index].name) (\(why))\(hold)", fields(number))
   }
 
-  private func online(after time: Duration?, delivered: Int, waiting: Int) -> Entry {
+  private func online(after time: Duration?, delivered: Int, pending: Int) -> Entry {
     var sentence = "Online: Fleet Engine accepts updates\(time.map { ", after \($0.humanReadable) offline" } ?? "")"
-    if waiting > 0 {
-      sentence += "; \(delivered > 0 ? "\(waiting) of " : "")\(positions(delivered + waiting, "past")) still pending"
+    if pending > 0 {
+      sentence += "; \(delivered > 0 ? "\(pending) of " : "")\(positions(delivered + pending, "past")) still pending"
     } else if delivered > 0 {
       sentence += "; \(positions(delivered, "past")) delivered"
     }
     return (
       sentence,
-      [("FLEET_BACKLOG", "\(waiting)"), ("FLEET_PAST_LOCATIONS", "\(delivered)")] + (time.map { [seconds($0)] } ?? [])
+      [("FLEET_BACKLOG", "\(pending)"), ("FLEET_PAST_LOCATIONS", "\(delivered)")] + (time.map { [seconds($0)] } ?? [])
     )
   }
 
@@ -269,7 +273,7 @@ extension Event {
     return ("Offline\(since) (\(failure.category.rawValue)): \(failure.withAdvice.text)\(before)", fields(failure))
   }
 
-  private func updateAccepted(past: Int, at location: VehicleLocation?) -> Entry {
+  private func updateAccepted(past: Int, location: VehicleLocation?) -> Entry {
     let sentence = "Update accepted\(past == 0 ? "" : " with \(positions(past, "past"))")"
     let fields = [(name: "FLEET_PAST_LOCATIONS", value: "\(past)")]
     guard let place = location?.coordinate else { return (sentence, fields) }
@@ -279,47 +283,47 @@ extension Event {
     )
   }
 
-  private func tokenFailed(_ failure: TokenFailure, left: Duration?, suppressed: Int) -> Entry {
-    let outlook = left.map { "the current one is valid for \($0.humanReadable)" } ?? "updates wait for one"
+  private func tokenFailed(_ failure: TokenFailure, remaining: Duration?, suppressed: Int) -> Entry {
+    let outlook = remaining.map { "the current one is valid for \($0.humanReadable)" } ?? "updates wait for one"
     return (
       "No token: \(failure.withAdvice.text); \(outlook)\(repeats(suppressed))", [("FLEET_REASON", failure.reason.name)]
     )
   }
 
-  private func tokenRefused(_ failure: UpdateFailure?, retry: Duration) -> Entry {
+  private func tokenRefused(_ failure: UpdateFailure?, retryDelay: Duration) -> Entry {
     let advice = failure?.tokenAdvice ?? "fleet-locationctl token shows what is in them"
     return (
       "Fleet Engine rejects fresh tokens\(failure.map { " (\($0.message))" } ?? ""); \(advice); "
-        + "next attempt in \(retry.humanReadable)",
+        + "next attempt in \(retryDelay.humanReadable)",
       failure.map(fields) ?? []
     )
   }
 
   /// Positions of a recording that the filter rejected do not count as delivered.
   private func stopped(_ undelivered: Int, _ isStored: Bool, _ recording: Statistics?) -> String {
-    let rejected = recording?.contradictingFixes ?? 0
-    let end: String
+    let rejected = recording?.nonDuplicateRejections ?? 0
+    let outcome: String
     if let recording, recording.fixes == 0 {
       return "Stopped: the recording had no position"
     } else if let recording, recording.acceptedFixes == 0 {
       return "Stopped: all positions of the recording were rejected, \(recording.fixes) of \(recording.fixes)"
     } else if undelivered > 0 {
       let stored = isStored ? ", stored for the next start" : ""
-      end = "Stopped with \(positions(undelivered)) undelivered\(stored)"
+      outcome = "Stopped with \(positions(undelivered)) undelivered\(stored)"
     } else {
-      end = rejected == 0 ? "Stopped, all positions delivered" : "Stopped, all accepted positions delivered"
+      outcome = rejected == 0 ? "Stopped, all positions delivered" : "Stopped, all accepted positions delivered"
     }
-    guard let recording, rejected > 0 else { return end }
-    return "\(end); \(rejected) of \(positions(recording.fixes)) \(rejected == 1 ? "was" : "were") rejected"
+    guard let recording, rejected > 0 else { return outcome }
+    return "\(outcome); \(rejected) of \(positions(recording.fixes)) \(rejected == 1 ? "was" : "were") rejected"
   }
 
   private func positionsDropped(
-    _ count: Int, _ reason: Backlog.Removal, within: Double, suppressed: Int
+    _ count: Int, _ reason: Backlog.Removal, interpolationError: Double, suppressed: Int
   ) -> Entry {
     let why: String
     switch reason {
     case .thinned:
-      let metres = "\(Int(min(within, 99_999).rounded(.up)))"
+      let metres = "\(Int(min(interpolationError, 99_999).rounded(.up)))"
       return (
         "\(positions(count)) thinned out: the backlog is full, and the remaining positions describe the track within \(metres) m"
           + repeats(suppressed),
@@ -337,11 +341,12 @@ extension Event {
 
   private func trafficOfDay(_ day: TrafficLedger.Day) -> Entry {
     let (traffic, updates) = (day.counts.traffic, day.counts.updates)
-    let each = day.counts.perUpdate.map { ", \($0.bytes) each" } ?? ""
+    let each = day.counts.bytesPerUpdate.map { ", \($0.dataVolumeText) each" } ?? ""
+    let month = day.month.traffic.total.dataVolumeText
     return (
-      "Traffic of \(day.date.text): \(traffic.totalSent.bytes) sent, \(traffic.totalReceived.bytes) received, "
-        + "\(traffic.retransmitted.bytes) retransmitted; \(updates) \(updates == 1 ? "update" : "updates")\(each); "
-        + "\(day.month.traffic.total.bytes) this month",
+      "Traffic of \(day.date.text): \(traffic.totalSent.dataVolumeText) sent, "
+        + "\(traffic.totalReceived.dataVolumeText) received, \(traffic.retransmitted.dataVolumeText) retransmitted; "
+        + "\(updates) \(updates == 1 ? "update" : "updates")\(each); \(month) this month",
       [
         ("FLEET_DATE", day.date.text), ("FLEET_BYTES_SENT", "\(traffic.totalSent)"),
         ("FLEET_BYTES_RECEIVED", "\(traffic.totalReceived)"), ("FLEET_BYTES_RETRANSMITTED", "\(traffic.retransmitted)"),
@@ -351,8 +356,8 @@ extension Event {
   }
 
   private func receiverClock(_ offset: Duration, suppressed: Int) -> Entry {
-    let field = [("FLEET_CLOCK_OFFSET", "\(offset.wholeSeconds)")]
-    guard offset != .zero else { return ("The receiver's clock is right again", field) }
+    let fields = [("FLEET_CLOCK_OFFSET", "\(offset.wholeSeconds)")]
+    guard offset != .zero else { return ("The receiver's clock is right again", fields) }
     let size = max(offset, .zero - offset).humanReadable
     let cause =
       offset == .seconds(18)
@@ -361,18 +366,18 @@ extension Event {
         ? ", its GPS week number has rolled over (newer firmware may correct that)" : ""
     return (
       "The receiver's clock is \(size) \(offset < .zero ? "behind" : "ahead")\(cause): positions are sent with the corrected "
-        + "time\(repeats(suppressed))", field
+        + "time\(repeats(suppressed))", fields
     )
   }
 
   private func clockStepped(_ step: Duration, suppressed: Int) -> Entry {
     let size = step < .zero ? .zero - step : step
-    let exact = size < .seconds(120) ? "\(size.tenths) s" : size.toTheSecond.humanReadable
+    let exact = size < .seconds(120) ? "\(size.secondsWithTenths) s" : size.toTheSecond.humanReadable
     return (
       "The clock of this machine was set \(step < .zero ? "back" : "forward") by \(exact)"
         + (suppressed == 0
           ? "" : " (and \(suppressed) more \(suppressed == 1 ? "time" : "times") since this was last reported)"),
-      [("FLEET_SECONDS", "\(step < .zero ? "-" : "")\(size.tenths)")]
+      [("FLEET_SECONDS", "\(step < .zero ? "-" : "")\(size.secondsWithTenths)")]
     )
   }
 
@@ -394,8 +399,8 @@ extension Event {
     [("FLEET_REASON", reason.rawValue), ("FLEET_COUNT", "\(count)")]
   }
 
-  private func fields(_ life: Duration, _ source: AccessToken.LifetimeSource) -> Fields {
-    [("FLEET_TOKEN_SECONDS", "\(life.wholeSeconds)"), ("FLEET_LIFETIME_SOURCE", source.rawValue)]
+  private func fields(_ lifetime: Duration, _ source: AccessToken.LifetimeSource) -> Fields {
+    [("FLEET_TOKEN_SECONDS", "\(lifetime.wholeSeconds)"), ("FLEET_LIFETIME_SOURCE", source.rawValue)]
   }
 
   private func fields(_ failure: UpdateFailure) -> Fields {

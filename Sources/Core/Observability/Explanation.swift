@@ -26,8 +26,8 @@ extension Explanation {
   /// The reason is the cause that prevents updates, as in the line of `systemctl status`; if nothing prevents them, it
   /// is what happened to the last fix.
   package init(_ snapshot: VehicleAgent.Snapshot) {
-    let row = snapshot.causeDescription
-    reason = row.reason
+    let description = snapshot.causeDescription
+    reason = description.reason
     if snapshot.isUnobstructed {
       if let rejection = snapshot.lastRejection {
         reason = rejection.rawValue
@@ -36,7 +36,7 @@ extension Explanation {
       }
     }
     let duty = snapshot.pause == nil && snapshot.offDuty != nil ? snapshot.dutyClause : nil
-    sentence = snapshot.sentence(endingWith: row.clause?.text, duty)
+    sentence = snapshot.sentence(endingWith: description.clause?.text, duty)
   }
 }
 
@@ -55,13 +55,13 @@ extension VehicleAgent.Snapshot {
 
   /// - Parameter clauses: clauses to append, such as what the agent waits for; nil ones are left out.
   fileprivate func sentence(endingWith clauses: String?...) -> String {
-    let fate: String? =
+    let fixClause: String? =
       switch cause {
       case .paused, .vehicleInUse: nil
       case .held: rejectionClause
       default: lastFixClause
       }
-    let text = ([fate] + clauses).compactMap(\.self)
+    let text = ([fixClause] + clauses).compactMap(\.self)
     return text.isEmpty ? "" : text.joined(separator: "; ").sentenceCase + "." + rejectionsSentence
   }
 

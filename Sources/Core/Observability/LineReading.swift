@@ -35,7 +35,7 @@ extension StatusReport.Line {
       refused?.last { refused in
         let why = refused.reason ?? LineStatistics.RefusalReason.notAllowed.rawValue
         return why == reason.rawValue && refused.age < Self.refusalWindow
-      }.map { refusal(of: $0, reason) }
+      }.map { refusalWarning(of: $0, reason) }
     }
       + (senders ?? []).compactMap { sender in
         sender.heldFor.map {
@@ -47,7 +47,9 @@ extension StatusReport.Line {
       }
   }
 
-  private func refusal(of sender: StatusReport.Refused, _ reason: LineStatistics.RefusalReason) -> SenderWarning {
+  private func refusalWarning(
+    of sender: StatusReport.Refused, _ reason: LineStatistics.RefusalReason
+  ) -> SenderWarning {
     let times = sender.count == 1 ? "once" : "\(sender.count) times, the last time"
     let sent = "\(times) \(Duration.seconds(sender.age).humanReadable) ago"
     switch reason {
@@ -86,11 +88,11 @@ extension StatusReport.Line {
           heldFor: sender.heldUntil.map { max($0 - now, .zero).wholeSeconds })
       }
     }
-    if !statistics.refused.isEmpty {
-      refused = statistics.refused.map {
+    if !statistics.refusedSenders.isEmpty {
+      refused = statistics.refusedSenders.map {
         StatusReport.Refused(
           address: "\($0.address)", reason: $0.reason.rawValue, count: Int(clamping: $0.count),
-          age: max(now - $0.last, .zero).wholeSeconds)
+          age: max(now - $0.lastArrival, .zero).wholeSeconds)
       }
     }
   }

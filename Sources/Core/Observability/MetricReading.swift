@@ -78,9 +78,9 @@ package struct MetricReading: Sendable {
   var isOnline: Bool { snapshot.isOnline && !isLast }
 
   /// Time of the last accepted update by the best clock; nil without one, or if the time is unknown.
-  var lastUpdate: Timestamp? { snapshot.lastAcceptedAt.flatMap(time(of:)) }
+  var lastUpdateTime: Timestamp? { snapshot.lastAcceptedAt.flatMap(time(of:)) }
 
-  var lastFix: Timestamp? { snapshot.fix == nil ? nil : time(of: snapshot.fixReceivedAt) }
+  var lastFixTime: Timestamp? { snapshot.fix == nil ? nil : time(of: snapshot.fixReceivedAt) }
 
   var fixAge: Duration? { snapshot.fix == nil ? nil : snapshot.now.boot - snapshot.fixReceivedAt }
 

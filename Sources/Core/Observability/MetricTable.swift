@@ -69,7 +69,7 @@ package enum MetricTable {
     .single(
       "last_update_timestamp_seconds", .gauge,
       "When Fleet Engine last accepted an update. Absent before the first, and while the correct time is unknown."
-    ) { $0.lastUpdate.map(seconds) },
+    ) { $0.lastUpdateTime.map(seconds) },
   ]
 
   private static let fixes: [Metric] = [
@@ -84,7 +84,7 @@ package enum MetricTable {
     .single(
       "last_fix_timestamp_seconds", .gauge,
       "When the last accepted fix was received. Absent before the first, and while the correct time is unknown."
-    ) { $0.lastFix.map(seconds) },
+    ) { $0.lastFixTime.map(seconds) },
     .single("fix_age_seconds", .gauge, "Age of the last accepted fix when this was written.") {
       $0.fixAge.map(seconds)
     },

@@ -32,20 +32,22 @@ package enum MetricsText {
     provider: String?, vehicle: String?, _ samples: (Metric) -> [Metric.Sample]
   ) -> String {
     // Labels distinguish the daemons for a collector that reads several files.
-    let identity = [("provider", provider), ("vehicle", vehicle)]
+    let commonLabels = [("provider", provider), ("vehicle", vehicle)]
       .compactMap { name, value in value.map { pair(name, $0) } }.joined(separator: ",")
     var text = ""
     text.reserveCapacity(16_384)
     for metric in MetricTable.all {
       let samples = samples(metric)
       guard !samples.isEmpty else { continue }
-      for part in ["# HELP ", metric.name, " ", escaped(metric.help, quotes: false), "\n"] { text += part }
+      for part in ["# HELP ", metric.name, " ", escaped(metric.help, includingQuotes: false), "\n"] { text += part }
       for part in ["# TYPE ", metric.name, " ", metric.kind.rawValue, "\n"] { text += part }
       for sample in samples {
         text += metric.name
-        let own = metric.label.flatMap { name in sample.label.map { pair(name, $0) } }
-        let separator = identity.isEmpty || own == nil ? "" : ","
-        if !identity.isEmpty || own != nil { for part in ["{", identity, separator, own ?? "", "}"] { text += part } }
+        let sampleLabel = metric.label.flatMap { name in sample.label.map { pair(name, $0) } }
+        let separator = commonLabels.isEmpty || sampleLabel == nil ? "" : ","
+        if !commonLabels.isEmpty || sampleLabel != nil {
+          for part in ["{", commonLabels, separator, sampleLabel ?? "", "}"] { text += part }
+        }
         for part in [" ", number(sample.value), "\n"] { text += part }
       }
     }
@@ -53,7 +55,7 @@ package enum MetricsText {
   }
 
   private static func pair(_ name: String, _ value: String) -> String {
-    "\(name)=\"\(escaped(value, quotes: true))\""
+    "\(name)=\"\(escaped(value, includingQuotes: true))\""
   }
 
   private static func number(_ value: Double) -> String {
@@ -61,7 +63,7 @@ package enum MetricsText {
   }
 
   /// Escapes backslashes, line ends and, in labels, quotation marks.
-  private static func escaped(_ text: String, quotes: Bool) -> String {
+  private static func escaped(_ text: String, includingQuotes: Bool) -> String {
     // Almost no text has a line end, a quotation mark or a backslash.
     guard text.utf8.contains(where: { $0 == 10 || $0 == 34 || $0 == 92 }) else { return text }
     var escaped = ""
@@ -69,7 +71,7 @@ package enum MetricsText {
       switch scalar {
       case "\\": escaped += "\\\\"
       case "\n": escaped += "\\n"
-      case "\"" where quotes: escaped += "\\\""
+      case "\"" where includingQuotes: escaped += "\\\""
       default: escaped.unicodeScalars.append(scalar)
       }
     }

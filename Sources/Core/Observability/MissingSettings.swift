@@ -15,15 +15,15 @@ package struct MissingSettings: Equatable, Sendable {
   /// What the line of `systemctl status` begins with.
   package static let prefix = "\(label.sentenceCase): "
 
-  private let what: String
+  private let problem: String
 
-  /// - Parameter what: what is missing, and what to do, in one or more lines.
-  package init(_ what: String) {
-    self.what = what
+  /// - Parameter problem: what is missing, and what to do, in one or more lines.
+  package init(_ problem: String) {
+    self.problem = problem
   }
 
   /// The line of `systemctl status`.
-  package var sentence: String { MissingSettings.prefix + what }
+  package var sentence: String { MissingSettings.prefix + problem }
 }
 
 extension StatusReport {
@@ -45,11 +45,11 @@ extension StatusReport {
 extension MissingSettings {
   fileprivate var state: StatusReport.State {
     StatusReport.State(
-      cause: MissingSettings.cause, label: MissingSettings.label, detail: ": \(what)", level: "bad",
+      cause: MissingSettings.cause, label: MissingSettings.label, detail: ": \(problem)", level: "bad",
       advice: MissingSettings.advice)
   }
 
   fileprivate var explanation: String {
-    "No position is read or sent: the daemon is \(MissingSettings.label): \(what). \(MissingSettings.advice)."
+    "No position is read or sent: the daemon is \(MissingSettings.label): \(problem). \(MissingSettings.advice)."
   }
 }

@@ -64,12 +64,14 @@ package enum MonitorItem: Equatable, Sendable {
     package func isSimilar(to other: State) -> Bool {
       var (mine, theirs) = (self, other)
       (mine.summary, theirs.summary) = ("", "")
-      if State.regular.contains(mine.cause), State.regular.contains(theirs.cause) { mine.cause = theirs.cause }
+      if State.unobstructedCauses.contains(mine.cause), State.unobstructedCauses.contains(theirs.cause) {
+        mine.cause = theirs.cause
+      }
       return mine == theirs
     }
 
     /// Causes with which nothing prevents an update.
-    private static let regular: Set<String> = ["notDue", "inFlight", "spacing"]
+    private static let unobstructedCauses: Set<String> = ["notDue", "inFlight", "spacing"]
   }
 }
 
@@ -79,8 +81,8 @@ extension MonitorItem.Event {
     guard event.kind.priority <= .info else { return nil }
     self.init(
       name: event.kind.rawValue, level: event.kind.priority.name,
-      sentence: String(event.sentence.prefix(RecentEvents.maximumLength)), driverLevel: event.kind.priority.driverLevel,
-      driverCode: event.driverCode)
+      sentence: String(event.sentence.prefix(RecentEvents.maximumSentenceLength)),
+      driverLevel: event.kind.priority.driverLevel, driverCode: event.driverCode)
   }
 }
 
@@ -100,11 +102,11 @@ extension MonitorItem.Update {
 extension MonitorItem.State {
   /// The state of the vehicle.
   package init(_ snapshot: VehicleAgent.Snapshot) {
-    let row = snapshot.causeDescription
+    let description = snapshot.causeDescription
     self.init(
-      summary: snapshot.statusLine, cause: row.reason, level: row.level.rawValue, isOnline: snapshot.isOnline,
-      isPaused: snapshot.pause != nil, duty: snapshot.duty?.rawValue, vehicleState: snapshot.vehicleState?.rawValue,
-      isOfflinePending: snapshot.isOfflinePending)
+      summary: snapshot.statusLine, cause: description.reason, level: description.level.rawValue,
+      isOnline: snapshot.isOnline, isPaused: snapshot.pause != nil, duty: snapshot.duty?.rawValue,
+      vehicleState: snapshot.vehicleState?.rawValue, isOfflinePending: snapshot.isOfflinePending)
   }
 
   /// The state of a daemon that waits for what its settings name.

@@ -62,7 +62,7 @@ extension SendRefusal: ReportedProblem {
 extension VehicleHolder {
   /// As in `fleet-locationd@van.service (process 812)`.
   var phrase: String {
-    switch (unit, process) {
+    switch (unit, processID) {
     case (let unit?, let process?): "\(unit) (process \(process))"
     case (let unit?, nil): unit
     case (nil, let process?): "process \(process)"
@@ -99,7 +99,7 @@ extension SourceOverview.Hold {
       "its clock is behind: its positions are \(age.humanReadable) older than the last one reported"
     case .contradicted(let offset):
       "its clock differs from that of the previous source: it is \(max(offset, .zero - offset).humanReadable) "
-        + "\(offset < .zero ? "behind" : "ahead"), and is accepted after \(FixFilter.agreement) fixes in a row"
+        + "\(offset < .zero ? "behind" : "ahead"), and is accepted after \(FixFilter.agreementCount) fixes in a row"
     }
   }
 }
@@ -128,7 +128,7 @@ extension Duration {
   var toTheSecond: Duration { .seconds((self + .milliseconds(500)).wholeSeconds) }
 
   /// Seconds with one decimal.
-  var tenths: String {
+  var secondsWithTenths: String {
     let tenths = nanoseconds / 100_000_000
     return "\(tenths / 10).\(tenths % 10)"
   }
@@ -136,7 +136,7 @@ extension Duration {
 
 extension UInt64 {
   /// A number of bytes, rounded to the nearest unit, as data plans count them: `912 B`, `1.4 kB`, `31.2 MB`.
-  package var bytes: String {
+  package var dataVolumeText: String {
     guard self >= 1000 else { return "\(self) B" }
     var (unit, divisor) = (0, UInt64(1000))
     let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
@@ -154,7 +154,7 @@ extension CivilDate {
 
 extension Int? {
   /// A number of satellites, as in `, 3 satellites in view`; empty if the receiver does not report it.
-  var inView: String {
+  var satellitesPhrase: String {
     map { ", \($0) \($0 == 1 ? "satellite" : "satellites") in view" } ?? ""
   }
 }

@@ -7,12 +7,12 @@ package struct RecentEvents: Sendable {
   /// Maximum number of events: those that fit on a small screen.
   package static let capacity = 10
   /// Maximum length of a sentence in characters, because some quote external text.
-  package static let maximumLength = 400
+  package static let maximumSentenceLength = 400
 
   private struct Entry {
     var kind: Event.Kind
     var sentence: String
-    var at: BootInstant
+    var lastLoggedAt: BootInstant
     var times = 1
   }
 
@@ -23,16 +23,16 @@ package struct RecentEvents: Sendable {
   package init() {}
 
   /// Adds an event of level info and above. An event with the same sentence as the newest event is only counted.
-  package mutating func note(_ event: Event, at now: BootInstant) {
+  package mutating func add(_ event: Event, at now: BootInstant) {
     guard event.kind.priority <= .info else { return }
-    let sentence = String(event.sentence.prefix(RecentEvents.maximumLength))
+    let sentence = String(event.sentence.prefix(RecentEvents.maximumSentenceLength))
     if let last = entries.indices.last, entries[last].kind == event.kind, entries[last].sentence == sentence {
-      entries[last].at = now
+      entries[last].lastLoggedAt = now
       entries[last].times += 1
       return
     }
     if entries.count == RecentEvents.capacity { entries.removeFirst() }
-    entries.append(Entry(kind: event.kind, sentence: sentence, at: now))
+    entries.append(Entry(kind: event.kind, sentence: sentence, lastLoggedAt: now))
   }
 
   /// Newest first.
@@ -40,7 +40,7 @@ package struct RecentEvents: Sendable {
     entries.reversed().map { entry in
       StatusReport.Event(
         name: entry.kind.rawValue, level: entry.kind.priority.name, sentence: entry.sentence,
-        age: (now - entry.at).wholeSeconds, times: entry.times)
+        age: (now - entry.lastLoggedAt).wholeSeconds, times: entry.times)
     }
   }
 }

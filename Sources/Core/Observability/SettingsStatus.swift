@@ -6,13 +6,13 @@ package struct SettingsStatus: Equatable, Sendable {
   /// The last reload.
   package struct Reload: Equatable, Sendable {
     /// When it ended.
-    package var at: BootInstant
+    package var endedAt: BootInstant
     /// The mistakes, one per line; nil if the new settings came into force.
     package var mistake: String?
 
     /// - Parameter mistake: nil if the new settings came into force.
-    package init(at: BootInstant, mistake: String?) {
-      self.at = at
+    package init(endedAt: BootInstant, mistake: String?) {
+      self.endedAt = endedAt
       self.mistake = mistake
     }
   }
@@ -53,7 +53,7 @@ package struct SettingsStatus: Equatable, Sendable {
   /// files are in force.
   package var revertReason: String?
   /// Why the settings in force should have been reverted, and why they were not; nil if neither is the case.
-  package var unconfirmed: String?
+  package var unconfirmedReason: String?
   /// Nil if the settings in force need no confirmation.
   package var confirmation: Confirmation?
   /// The last reload; nil before the first.
@@ -88,33 +88,33 @@ package struct SettingsStatus: Equatable, Sendable {
       return "; \(deletedFile) no longer exists: without it the service will not start again"
     }
     if mistake == nil, let revertReason { return "; the new settings were reverted: \(revertReason)" }
-    if let unconfirmed { return "; the new settings are not confirmed: \(unconfirmed)" }
+    if let unconfirmedReason { return "; the new settings are not confirmed: \(unconfirmedReason)" }
     if let confirmation { return "; \(confirmation.sentence)" }
     guard let lastMistake else { return "" }
     let words =
       mistake != nil
       ? "settings have a mistake, the last ones that worked are used"
       : "reload failed, the previous settings are in force"
-    return "; \(words): \(SettingsStatus.first(of: lastMistake))"
+    return "; \(words): \(SettingsStatus.summary(of: lastMistake))"
   }
 
   /// The status of the settings for `status --json`.
   package func report(at now: BootInstant) -> StatusReport.Settings {
     StatusReport.Settings(
       hash: hash, isKept: isKept, mistake: mistake == nil ? nil : lastMistake, takenBack: revertReason,
-      unconfirmed: unconfirmed,
+      unconfirmed: unconfirmedReason,
       confirmation: confirmation.map {
         StatusReport.Confirmation(
           left: $0.left.wholeSeconds, limit: $0.limit.wholeSeconds, sentence: $0.sentence, standstill: $0.holdReason,
           obstacle: $0.obstacle)
       },
       lastReload: lastReload.map {
-        StatusReport.Reload(isSuccess: $0.mistake == nil, age: (now - $0.at).wholeSeconds, mistake: $0.mistake)
+        StatusReport.Reload(isSuccess: $0.mistake == nil, age: (now - $0.endedAt).wholeSeconds, mistake: $0.mistake)
       })
   }
 
   /// The first mistake, and the number of others.
-  package static func first(of mistakes: String) -> String {
+  package static func summary(of mistakes: String) -> String {
     let lines = mistakes.split(separator: "\n")
     return (lines.first.map(String.init) ?? "") + (lines.count > 1 ? " (and \(lines.count - 1) more)" : "")
   }

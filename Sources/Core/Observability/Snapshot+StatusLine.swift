@@ -16,8 +16,8 @@ extension VehicleAgent.Snapshot {
   package var publicStatusLine: String { line.ownText }
 
   private var line: Sentence {
-    let row = causeDescription
-    var parts: [Sentence] = ["\(row.label.sentenceCase)\(row.detail)"]
+    let description = causeDescription
+    var parts: [Sentence] = ["\(description.label.sentenceCase)\(description.detail)"]
     if offDuty != nil { parts.append(Sentence(own: offDutyPhrase)) }
     if sources.sources.count > 1, let used = sources.used {
       let problems = sources.problems(before: used)
@@ -29,7 +29,7 @@ extension VehicleAgent.Snapshot {
     }
     if let lastAcceptedAt { parts.append("last update \(age(of: lastAcceptedAt)) ago") }
     if let tokenDeadline {
-      let trouble = tokenFailure.map { ", no new one\(withoutToken): \($0.sentence)" as Sentence } ?? ""
+      let trouble = tokenFailure.map { ", no new one\(tokenFailureDuration): \($0.sentence)" as Sentence } ?? ""
       parts.append("token \((tokenDeadline - now.boot).humanReadable)\(trouble)")
     } else if failure == nil, tokenFailure == nil {
       parts.append("no token yet")
@@ -57,7 +57,7 @@ extension VehicleAgent.Snapshot {
   }
 
   /// How long there has been no new token, as in ` for 5 min`; empty in the first seconds.
-  private var withoutToken: String {
+  private var tokenFailureDuration: String {
     guard let since = tokenFailingSince, now.boot - since >= .seconds(10) else { return "" }
     return " for \(age(of: since))"
   }

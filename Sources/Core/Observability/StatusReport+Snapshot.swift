@@ -42,7 +42,7 @@ extension StatusReport {
     nextRequest = snapshot.nextRequest
     updateForm = UpdateForm(snapshot)
     lastOutcome = Outcome(snapshot)
-    lastMinutes = snapshot.outcomes.minutes(at: now)
+    lastMinutes = snapshot.outcomes.countsPerMinute(at: now)
     if snapshot.pause == nil, let newest = snapshot.newest {
       track = snapshot.track.shape(endingAt: newest.coordinate, at: now).map {
         Track(seconds: $0.age.wholeSeconds, points: $0.points)
@@ -76,15 +76,15 @@ extension StatusReport.Traffic.Period {
     self.init(
       date: date, sent: traffic.totalSent, received: traffic.totalReceived, retransmitted: traffic.retransmitted,
       headers: traffic.sentHeaders &+ traffic.receivedHeaders, tokenProvider: counts.tokenProvider.total,
-      updates: counts.updates, perUpdate: counts.perUpdate)
+      updates: counts.updates, perUpdate: counts.bytesPerUpdate)
   }
 }
 
 extension StatusReport.State {
-  fileprivate init(_ row: CauseDescription) {
+  fileprivate init(_ description: CauseDescription) {
     self.init(
-      cause: row.reason, label: row.label, detail: row.detail.text, level: row.level.rawValue,
-      advice: row.advice)
+      cause: description.reason, label: description.label, detail: description.detail.text,
+      level: description.level.rawValue, advice: description.advice)
   }
 }
 

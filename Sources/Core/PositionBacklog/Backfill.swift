@@ -33,8 +33,8 @@ package struct Backfill: Sendable {
   /// `maximumAcceptancesBeforeRetry`.
   static let acceptancesBeforeRetry = 8
   private static let maximumAcceptancesBeforeRetry = 128
-  private static let initialAcceptancesAtCeiling = 64
-  private static let maximumAcceptancesAtCeiling = 1024
+  private static let initialAcceptancesBeforeRaise = 64
+  private static let maximumAcceptancesBeforeRaise = 1024
   /// How long backfill is suspended after the server rejected a control position or responded PERMISSION_DENIED;
   /// doubles each time, up to `maximumSuspension`.
   static let minimumSuspension = Duration.seconds(120)
@@ -80,12 +80,12 @@ package struct Backfill: Sendable {
   /// Measured when past positions are first sent.
   private var pastSizes: PastPositionSizes?
   /// The current batch size.
-  private var size: Int
+  private var batchSize: Int
   /// A limit of the server that it does not document, below `limit`; nil if none was found.
   private var ceiling: Ceiling?
   /// The number of accepted requests with as many positions as the ceiling before more are tried; doubles each time a
   /// ceiling is found.
-  private var acceptancesAtCeiling = Backfill.initialAcceptancesAtCeiling
+  private var acceptancesBeforeRaise = Backfill.initialAcceptancesBeforeRaise
   private var unresolved: UnresolvedRejection?
   /// Positions that were rejected together, at least one of which is bad; oldest first.
   private var suspects: [Backlog.ID] = []
@@ -107,7 +107,7 @@ package struct Backfill: Sendable {
   package init(limit: Int, endpoint: FleetEngineEndpoint) {
     self.limit = limit
     self.endpoint = endpoint
-    size = limit
+    batchSize = limit
   }
 
   /// The time until which backfill is suspended for this token; nil if it is not.
@@ -137,19 +137,19 @@ package struct Backfill: Sendable {
       return []
     }
     if !suspects.isEmpty {
-      let among = Set(suspects)
-      let left = sendable.filter { among.contains($0.id) }
-      suspects = left.map(\.id)
+      let suspectIDs = Set(suspects)
+      let remaining = sendable.filter { suspectIDs.contains($0.id) }
+      suspects = remaining.map(\.id)
       // Half of them; fewer on a failing network, so that the live position gets through.
-      if size < left.count / 2 { isPartReduced = true }
-      if !left.isEmpty { return Array(left.prefix(max(min(left.count / 2, size), 1))) }
+      if batchSize < remaining.count / 2 { isPartReduced = true }
+      if !remaining.isEmpty { return Array(remaining.prefix(max(min(remaining.count / 2, batchSize), 1))) }
     }
     var others = sendable
     if !quarantined.isEmpty {
-      let held = Set(sendable.map(\.id))
-      quarantined.removeAll { !held.contains($0.id) }
-      let ids = Set(quarantined.map(\.id))
-      others = ArraySlice(sendable.filter { !ids.contains($0.id) })
+      let sendableIDs = Set(sendable.map(\.id))
+      quarantined.removeAll { !sendableIDs.contains($0.id) }
+      let quarantinedIDs = Set(quarantined.map(\.id))
+      others = ArraySlice(sendable.filter { !quarantinedIDs.contains($0.id) })
       if quarantined.contains(where: \.isUndecided) {
         if let delivered {
           control = delivered.time
@@ -164,16 +164,16 @@ package struct Backfill: Sendable {
     let sizes = pastSizes ?? endpoint.pastPositionSizes()
     pastSizes = sizes
     var bytes = 0
-    let most = max(min(size, ceiling?.count ?? limit), 1)
+    let maximumCount = max(min(batchSize, ceiling?.count ?? limit), 1)
     return Array(
-      others.prefix(most).prefix { record in
+      others.prefix(maximumCount).prefix { record in
         bytes += sizes.size(of: record.location)
         return bytes <= Backfill.maximumPastBytes || record.id == first.id
       })
   }
 
   /// Whether `select` returned the control position.
-  package var isControl: Bool { control != nil }
+  package var isControlSelected: Bool { control != nil }
 
   /// A request with these past positions was accepted.
   ///
@@ -189,12 +189,12 @@ package struct Backfill: Sendable {
       quarantined.remove(at: index)
       resetCounts()
     }
-    let rejected = countRejections()
+    let rejected = confirmRejections()
     countAcceptance()
     guard control == nil else { return rejected }
-    size = min(limit, max(size, 1) * 2)
+    batchSize = min(limit, max(batchSize, 1) * 2)
     guard !suspects.isEmpty else {
-      countAtCeiling(carried.count)
+      updateCeiling(afterAccepting: carried.count)
       return rejected
     }
     largestAcceptedPart = max(largestAcceptedPart, carried.count)
@@ -206,18 +206,18 @@ package struct Backfill: Sendable {
     isPartReduced = false
     if acceptancesInParts > 1 {
       ceiling = Ceiling(count: min(ceiling?.count ?? limit, largestAcceptedPart))
-      acceptancesAtCeiling = min(acceptancesAtCeiling * 2, Backfill.maximumAcceptancesAtCeiling)
+      acceptancesBeforeRaise = min(acceptancesBeforeRaise * 2, Backfill.maximumAcceptancesBeforeRaise)
     }
-    size = largestAcceptedPart
+    batchSize = largestAcceptedPart
     return rejected
   }
 
   /// A request with this many was accepted at the first attempt: the ceiling may have been a coincidence.
-  private mutating func countAtCeiling(_ count: Int) {
+  private mutating func updateCeiling(afterAccepting count: Int) {
     if count > largestAcceptedPart { acceptancesInParts = 0 }
     guard var ceiling, count >= ceiling.count else { return }
     ceiling.acceptances += 1
-    if ceiling.acceptances < acceptancesAtCeiling {
+    if ceiling.acceptances < acceptancesBeforeRaise {
       self.ceiling = ceiling
     } else {
       self.ceiling = ceiling.count * 2 < limit ? Ceiling(count: ceiling.count * 2) : nil
@@ -241,7 +241,7 @@ package struct Backfill: Sendable {
         return true
       }
       suspects = []
-      size = 1
+      batchSize = 1
       if let index = quarantined.firstIndex(where: { $0.id == only }) {
         quarantined[index].acceptancesBeforeRetry = min(
           quarantined[index].acceptancesBeforeRetry * 2, Backfill.maximumAcceptancesBeforeRetry)
@@ -270,11 +270,11 @@ package struct Backfill: Sendable {
         return false
       }
       // The server accepted the control position before, so the position itself is not the cause.
-      unresolved = suspected == .notPermitted || isControl ? .notPermitted(token) : .rejected(carried)
+      unresolved = suspected == .notPermitted || isControlSelected ? .notPermitted(token) : .rejected(carried)
       return true
     case .tooMany:
       // The request may be too large for this network: the live position has priority.
-      if !carried.isEmpty { size = max(size / 2, min(Backfill.minimumBatch, size)) }
+      if !carried.isEmpty { batchSize = max(batchSize / 2, min(Backfill.minimumBatch, batchSize)) }
       return false
     case .notSuspect: return false
     }
@@ -285,7 +285,7 @@ package struct Backfill: Sendable {
   /// The server accepts past positions: the pending rejections count.
   ///
   /// - Returns: the positions that have been rejected often enough.
-  private mutating func countRejections() -> [Backlog.ID] {
+  private mutating func confirmRejections() -> [Backlog.ID] {
     for index in quarantined.indices where quarantined[index].isUndecided {
       quarantined[index].countedRejections += 1
       quarantined[index].isUndecided = false

@@ -115,11 +115,11 @@ package struct Backlog: Equatable, Sendable {
   /// Whether a position with this timestamp is queued.
   package func contains(_ id: ID) -> Bool { index(of: id) != nil }
 
-  /// The records that may be sent with a live position of `time`: earlier, and not older than `age`; oldest first.
+  /// The records that may be sent with a live position of `time`: earlier, and not older than `maxAge`; oldest first.
   ///
   /// - Returns: empty if there are none.
-  package func sendable(before time: Timestamp, age: Duration) -> ArraySlice<Record> {
-    let (first, end) = (lowerBound(of: time - age), lowerBound(of: time))
+  package func sendable(before time: Timestamp, maxAge: Duration) -> ArraySlice<Record> {
+    let (first, end) = (lowerBound(of: time - maxAge), lowerBound(of: time))
     return first < end ? storage[first..<end] : []
   }
 

@@ -5,10 +5,10 @@ package import Timekeeping
 /// When positions are too old, by the positions' timestamps.
 package struct BacklogExpiry: Sendable {
   /// How often positions of other vehicles in the store are checked.
-  static let period = Duration.seconds(3600)
+  static let otherVehiclesPeriod = Duration.seconds(3600)
 
   private var steadyTime = SteadyTime()
-  private var lastForgottenAt: BootInstant?
+  private var lastOthersCheckAt: BootInstant?
 
   package init() {}
 
@@ -21,8 +21,8 @@ package struct BacklogExpiry: Sendable {
   ///   if no time is reliable: then nothing expires.
   package mutating func check(at now: BootInstant) -> (time: Timestamp, othersAreDue: Bool)? {
     guard let time = steadyTime.time else { return nil }
-    if let lastForgottenAt, now - lastForgottenAt < BacklogExpiry.period { return (time, false) }
-    lastForgottenAt = now
+    if let lastOthersCheckAt, now - lastOthersCheckAt < BacklogExpiry.otherVehiclesPeriod { return (time, false) }
+    lastOthersCheckAt = now
     return (time, true)
   }
 }

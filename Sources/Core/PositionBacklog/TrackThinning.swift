@@ -30,7 +30,7 @@ struct TrackThinning {
   /// positions are dropped instead.
   static let maximumError = 1000.0
   /// A longer gap is not interpolated: the vehicle was off, or had no fix. Heartbeats are at most a minute apart.
-  static let maximumStep = Duration.seconds(120)
+  static let maximumGap = Duration.seconds(120)
   /// Metres per degree: an upper bound for latitude, and for longitude at the equator.
   private static let metresPerDegree = 111_700.0
 
@@ -42,8 +42,8 @@ struct TrackThinning {
   private let track: Track
   /// The number of the stop that a position belongs to; 0 while moving.
   private let stops: [Int32]
-  private var before: [Int32]
-  private var after: [Int32]
+  private var previousIndices: [Int32]
+  private var nextIndices: [Int32]
   /// Incremented on each change around a position: heap entries of older versions are void.
   private var version: [UInt32]
   private var candidates = CandidateHeap()
@@ -76,13 +76,13 @@ struct TrackThinning {
     count = track.count
     isRemoved = Array(repeating: false, count: track.count)
     version = Array(repeating: 0, count: track.count)
-    before = track.indices.map { Int32(clamping: $0 - 1) }
-    after = track.indices.map { Int32(clamping: $0 + 1) }
+    previousIndices = track.indices.map { Int32(clamping: $0 - 1) }
+    nextIndices = track.indices.map { Int32(clamping: $0 + 1) }
     let lowest = track.reduce(90) { min($0, $1.coordinate.latitude.magnitude) }
     latitudeCosine = max(Trigonometry.rotation(degrees: lowest).cosine, 0)
     stops = TrackThinning.stops(of: track)
     for index in track.indices.dropFirst()
-    where self.interpolationError[index] == 0 && track[index].time - track[index - 1].time > TrackThinning.maximumStep {
+    where self.interpolationError[index] == 0 && track[index].time - track[index - 1].time > TrackThinning.maximumGap {
       self.interpolationError[index] = .infinity
     }
   }
@@ -93,14 +93,14 @@ struct TrackThinning {
     var number: Int32 = 0
     for index in track.indices {
       let place = track[index].coordinate
-      let isAsBefore = index > 0 && track[index - 1].coordinate == place
-      let isAsNext = index + 1 < track.count && track[index + 1].coordinate == place
+      let isAtPreviousPlace = index > 0 && track[index - 1].coordinate == place
+      let isAtNextPlace = index + 1 < track.count && track[index + 1].coordinate == place
       let isSlow = track[index].speed.map { $0 < MotionDetector.parkedBelow } ?? false
-      guard isAsBefore || isAsNext || isSlow else { continue }
-      let isSame =
+      guard isAtPreviousPlace || isAtNextPlace || isSlow else { continue }
+      let isSameStop =
         index > 0 && stops[index - 1] > 0
-        && (isAsBefore || track[index - 1].coordinate.distance(to: place) < MotionDetector.departureDistance)
-      if !isSame { number += 1 }
+        && (isAtPreviousPlace || track[index - 1].coordinate.distance(to: place) < MotionDetector.departureDistance)
+      if !isSameStop { number += 1 }
       stops[index] = number
     }
     return stops
@@ -117,14 +117,14 @@ struct TrackThinning {
   }
 
   private mutating func remove(_ index: Int, cost: Double) {
-    let (first, last) = (Int(before[index]), Int(after[index]))
+    let (first, last) = (Int(previousIndices[index]), Int(nextIndices[index]))
     isRemoved[index] = true
     count -= 1
     error = max(error, cost)
     // Even without an error this is now a thinned segment, whatever its duration.
     interpolationError[last] = max(cost, .leastNormalMagnitude)
-    after[first] = Int32(clamping: last)
-    before[last] = Int32(clamping: first)
+    nextIndices[first] = Int32(clamping: last)
+    previousIndices[last] = Int32(clamping: first)
     for neighbour in [first, last] {
       version[neighbour] &+= 1
       offer(neighbour)
@@ -132,7 +132,7 @@ struct TrackThinning {
   }
 
   private mutating func offer(_ index: Int) {
-    let (first, last) = (Int(before[index]), Int(after[index]))
+    let (first, last) = (Int(previousIndices[index]), Int(nextIndices[index]))
     guard first >= 0, last < track.count else { return }
     let stop = stops[index]
     guard stop == 0 || stop == stops[first] && stop == stops[last] else { return }
@@ -148,10 +148,10 @@ struct TrackThinning {
     let fraction = whole > 0 ? Double((track[index].time - start.time).wholeMilliseconds) / whole : 0
     let place = track[index].coordinate
     let northward = end.coordinate.latitude - start.coordinate.latitude
-    let eastward = TrackThinning.turn(from: start.coordinate.longitude, to: end.coordinate.longitude)
+    let eastward = TrackThinning.longitudeDifference(from: start.coordinate.longitude, to: end.coordinate.longitude)
     let latitude = start.coordinate.latitude + northward * fraction - place.latitude
     let longitude =
-      TrackThinning.turn(from: place.longitude, to: start.coordinate.longitude) + eastward * fraction
+      TrackThinning.longitudeDifference(from: place.longitude, to: start.coordinate.longitude) + eastward * fraction
     let (north, east) = (
       latitude * TrackThinning.metresPerDegree, longitude * TrackThinning.metresPerDegree * latitudeCosine
     )
@@ -159,7 +159,7 @@ struct TrackThinning {
   }
 
   /// Difference of longitude in degrees, across the antimeridian if that is shorter.
-  private static func turn(from start: Double, to end: Double) -> Double {
+  private static func longitudeDifference(from start: Double, to end: Double) -> Double {
     let degrees = end - start
     return degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees
   }

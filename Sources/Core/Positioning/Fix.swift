@@ -81,7 +81,7 @@ package struct Fix: Hashable, Sendable {
 
 extension Fix {
   /// A receiver's dilution of precision, or nil: 0, 99.9 and 99.99 mean that there is none.
-  package static func dilution(_ value: Double) -> Double? {
+  package static func validDilution(_ value: Double) -> Double? {
     value > 0 && value < 1e4 && !(99..<100).contains(value) ? value : nil
   }
 

@@ -4,8 +4,8 @@ package import Timekeeping
 /// Decides which fixes are accepted, and determines their time.
 ///
 /// Compares a fix with the last accepted one and with elapsed time; the wall clock only provides the date for a
-/// receiver without one. A wrong reference cannot persist: `agreement` consecutive fixes that were rejected for their
-/// time or position, but are consistent with each other and with elapsed time, become the new reference.
+/// receiver without one. A wrong reference cannot persist: `agreementCount` consecutive fixes that were rejected for
+/// their time or position, but are consistent with each other and with elapsed time, become the new reference.
 package struct FixFilter: Sendable {
   /// The limits for accepted fixes.
   package struct Configuration: Equatable, Sendable {
@@ -58,16 +58,16 @@ package struct FixFilter: Sendable {
   }
 
   /// Number of consecutive consistent fixes that replace the reference.
-  package static let agreement = 5
+  package static let agreementCount = 5
   /// Their minimum duration: old fixes that arrive in one burst are consistent with each other as well.
   private static let agreementTime = Duration.seconds(3)
   /// The same for a vehicle faster than `maxSpeed`, such as on a train: positions and speeds have to corroborate each
   /// other.
-  private static let fastAgreement = 10
+  private static let fastAgreementCount = 10
   private static let fastAgreementTime = Duration.seconds(9)
 
   /// How far a timestamp may be ahead of elapsed time: receivers and event loops delay some sentences and not others.
-  private static let tolerance = Duration.seconds(3)
+  private static let timeTolerance = Duration.seconds(3)
 
   /// The maximum difference between the time of a fix without a date and the machine's clock before the date is taken
   /// from that clock again. More than half a day, so that a clock that is wrong by half a day does not change the date
@@ -79,15 +79,15 @@ package struct FixFilter: Sendable {
   /// A receiver that has just reacquired satellites is inaccurate at first: after a gap of this length a fix needs a
   /// second one that is consistent. Fixes rejected by their HDOP do not count as a gap; those rejected by
   /// `qualityRejection` do.
-  private static let gap = Duration.seconds(5)
+  private static let minimumGap = Duration.seconds(5)
   /// If a receiver's fixes are further apart than this, gaps are not significant.
-  private static let closePeriod = Duration.seconds(2)
+  private static let maximumPeriod = Duration.seconds(2)
   /// The maximum time for which inconsistent fixes are rejected after a gap.
   private static let settlingTime = Duration.seconds(8)
 
   /// How fast the accuracy widens, in metres per second, while all fixes have a poor HDOP and only continue the last
   /// good one. In recorded drives, receivers without any satellite drifted by 2 to 6 m per second of dead reckoning.
-  private static let widening = 3.0
+  private static let wideningRate = 3.0
   /// Once a receiver has reported this many satellites, a report of none is taken seriously.
   private static let minimumFixSatellites = 3
 
@@ -139,7 +139,7 @@ package struct FixFilter: Sendable {
   }
 
   /// Sets the time bounds of better references than the receiver; nil if there are none.
-  package mutating func trust(_ bounds: TimeBounds?) {
+  package mutating func setTimeBounds(_ bounds: TimeBounds?) {
     timeBounds = bounds
   }
 
@@ -177,7 +177,7 @@ package struct FixFilter: Sendable {
     }
     if let rejection = referenceRejection(of: candidate) {
       guard overrules(candidate, after: rejection) else { return .failure(rejection) }
-      if let reference { candidate.drift(from: reference) }
+      if let reference { candidate.accumulateDrift(from: reference) }
     } else if let reference {
       guard hasSettled(candidate, since: reference, after: silence) else { return .failure(.unsettled) }
       motionTrust.note(isExplained: candidate.isConsistent(with: reference))
@@ -186,7 +186,7 @@ package struct FixFilter: Sendable {
       // Clocks drift, but by less than one part in a thousand.
       candidate.offsetFromElapsed = max(
         candidate.offsetFromElapsed,
-        reference.offsetFromElapsed - (candidate.at - reference.at).multiplied(by: 1, dividedBy: 1000))
+        reference.offsetFromElapsed - (candidate.arrival - reference.arrival).multiplied(by: 1, dividedBy: 1000))
     }
     reference = candidate
     contradiction = nil
@@ -230,7 +230,7 @@ package struct FixFilter: Sendable {
   private func widenedAccuracy(of candidate: FixReference) -> Double? {
     guard let reference, let previous, motionTrust.isTrusted, candidate.continues(previous) else { return nil }
     let seconds = max(candidate.driveTime(since: reference.time), 0)
-    let accuracy = reference.accuracy + FixFilter.widening * seconds
+    let accuracy = reference.accuracy + FixFilter.wideningRate * seconds
     guard accuracy <= configuration.maxAccuracy, candidate.isExpected(after: reference, accuracy: accuracy) else {
       return nil
     }
@@ -253,8 +253,8 @@ package struct FixFilter: Sendable {
       stamp = dated
     }
     switch clock.check(
-      stamp, bounds: timeBounds, after: reference.map { ($0.time, $0.at) },
-      agreement: (FixFilter.agreement, FixFilter.agreementTime), at: now.boot)
+      stamp, bounds: timeBounds, after: reference.map { ($0.time, $0.arrival) },
+      agreement: (FixFilter.agreementCount, FixFilter.agreementTime), at: now.boot)
     {
     case .settled(let change):
       // If the previous timestamps were wrong by the same offset, correct them too, so that a corrected clock is not a
@@ -263,7 +263,7 @@ package struct FixFilter: Sendable {
         redate(by: .zero - change)
       }
       if let timeBounds, let reference,
-        let error = ReceiverClock.error(of: reference.time, timeBounds, at: reference.at)
+        let error = ReceiverClock.error(of: reference.time, timeBounds, at: reference.arrival)
       {
         redate(by: .zero - error)
       }
@@ -296,7 +296,7 @@ package struct FixFilter: Sendable {
   private mutating func date(_ timeOfDay: Int64, at now: Moment) -> Timestamp? {
     let isClockSet = now.wall >= configuration.buildDate
     guard let reference else { return isClockSet ? now.wall.nearest(millisecondsOfDay: timeOfDay) : nil }
-    let continued = (reference.time + (now.boot - reference.at)).nearest(millisecondsOfDay: timeOfDay)
+    let continued = (reference.time + (now.boot - reference.arrival)).nearest(millisecondsOfDay: timeOfDay)
     // A recording has its own pace.
     guard isClockSet, !configuration.usesRecordedTimes else { return continued }
     let offset = continued - now.wall
@@ -310,7 +310,7 @@ package struct FixFilter: Sendable {
   /// right: it has no such error if the clock leapt only after it.
   private func isReferenceWrong(by change: Duration, ifRight time: Timestamp, at now: BootInstant) -> Bool {
     guard let reference else { return true }
-    let error = reference.time + (now - reference.at) - time
+    let error = reference.time + (now - reference.arrival) - time
     return max(error - change, change - error) < max(error, .zero - error)
   }
 
@@ -339,7 +339,7 @@ package struct FixFilter: Sendable {
       if candidate.time == reference.time, candidate.coordinate == reference.coordinate { return .duplicate }
       if candidate.time <= reference.time { return .outOfOrder }
       if !configuration.usesRecordedTimes {
-        if candidate.offsetFromElapsed - reference.offsetFromElapsed > FixFilter.tolerance { return .future }
+        if candidate.offsetFromElapsed - reference.offsetFromElapsed > FixFilter.timeTolerance { return .future }
         if reference.offsetFromElapsed - candidate.offsetFromElapsed > configuration.maxAge { return .stale }
       }
     }
@@ -374,8 +374,8 @@ package struct FixFilter: Sendable {
       return true
     }
     let duration = isFast ? FixFilter.fastAgreementTime : FixFilter.agreementTime
-    guard contradiction.count >= (isFast ? FixFilter.fastAgreement : FixFilter.agreement),
-      configuration.usesRecordedTimes || candidate.at - contradiction.first.at >= duration,
+    guard contradiction.count >= (isFast ? FixFilter.fastAgreementCount : FixFilter.agreementCount),
+      configuration.usesRecordedTimes || candidate.arrival - contradiction.first.arrival >= duration,
       contradiction.isExplained || !isFast
     else { return false }
     motionTrust.note(isExplained: contradiction.isExplained)
@@ -390,7 +390,7 @@ package struct FixFilter: Sendable {
     }
     let difference = candidate.offsetFromElapsed - contradiction.first.offsetFromElapsed
     return configuration.usesRecordedTimes
-      || (difference <= FixFilter.tolerance && difference >= .zero - FixFilter.tolerance)
+      || (difference <= FixFilter.timeTolerance && difference >= .zero - FixFilter.timeTolerance)
   }
 
   /// Whether a consistent fix can be accepted at once: after a gap it may need a second one.
@@ -398,8 +398,8 @@ package struct FixFilter: Sendable {
     _ candidate: FixReference, since reference: FixReference, after silence: Duration
   ) -> Bool {
     guard let settling else {
-      guard !configuration.usesRecordedTimes, silence >= FixFilter.gap, let period = reference.period,
-        period <= FixFilter.closePeriod
+      guard !configuration.usesRecordedTimes, silence >= FixFilter.minimumGap, let period = reference.period,
+        period <= FixFilter.maximumPeriod
       else { return true }
       if motionTrust.isTrusted, candidate.bridges(gapAfter: reference) { return true }
       self.settling = (candidate, candidate)
@@ -411,6 +411,6 @@ package struct FixFilter: Sendable {
       return true
     }
     self.settling = (settling.first, candidate)
-    return candidate.at - settling.first.at >= FixFilter.settlingTime
+    return candidate.arrival - settling.first.arrival >= FixFilter.settlingTime
   }
 }

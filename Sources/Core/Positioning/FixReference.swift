@@ -15,9 +15,9 @@ struct FixReference: Sendable {
   /// More drift than this, in metres, is not explained by errors of single positions.
   private static let maximumDrift = 50.0
   /// Standard deviations that contain 99 % of differences: √(ln 100), for a two-dimensional deviation.
-  private static let deviations = 2.15
+  private static let confidenceFactor = 2.15
   /// Metres per second squared: how much a vehicle may accelerate without reporting it. More than any vehicle sustains.
-  private static let acceleration = 4.0
+  private static let maximumAcceleration = 4.0
   /// Metres per second squared: how much a vehicle may deviate from its heading, as in hard braking or a tight corner.
   private static let manoeuvreAcceleration = 5.0
   /// The maximum time, in seconds, for which a heading predicts the position.
@@ -35,7 +35,7 @@ struct FixReference: Sendable {
   private let heading: Double?
   private let mode: Fix.Mode
   private(set) var time: Timestamp
-  let at: BootInstant
+  let arrival: BootInstant
   /// Seconds of the drive per second of its timestamps.
   private let pace: Double
   /// The clock offset: timestamps minus elapsed time, by the fixes with the least latency.
@@ -43,7 +43,7 @@ struct FixReference: Sendable {
   /// The time since the previous fix by timestamps; nil for the first.
   var period: Duration?
   /// The position of the previous fix; nil for the first.
-  private var origin: (coordinate: Coordinate, time: Timestamp)?
+  private var previousPosition: (coordinate: Coordinate, time: Timestamp)?
   /// The motion computed from three consecutive positions, if the receiver does not report one: metres per second and
   /// degrees.
   private var motion: (speed: Double, heading: Double)?
@@ -59,24 +59,24 @@ struct FixReference: Sendable {
     heading = fix.heading
     mode = fix.mode
     self.time = time
-    self.at = at
+    arrival = at
     self.pace = pace
     offsetFromElapsed = time - Timestamp(milliseconds: 0) - (at - .boot)
   }
 
   /// Moves all timestamps: by whole days, if the date came from the machine's clock and that has been set since, or by
   /// the error of the receiver's clock.
-  mutating func redate(by days: Duration) {
-    time = time + days
-    offsetFromElapsed += days
-    if let origin { self.origin?.time = origin.time + days }
+  mutating func redate(by change: Duration) {
+    time = time + change
+    offsetFromElapsed += change
+    if let previousPosition { self.previousPosition?.time = previousPosition.time + change }
   }
 
   /// Continues the state of the previous reference, which this fix does not contradict.
   mutating func inherit(from before: FixReference) {
-    drift(from: before)
-    origin = (before.coordinate, before.time)
-    guard speed == nil, let earlier = before.origin else { return }
+    accumulateDrift(from: before)
+    previousPosition = (before.coordinate, before.time)
+    guard speed == nil, let earlier = before.previousPosition else { return }
     let seconds = driveTime(since: earlier.time)
     guard seconds > 0, seconds <= FixReference.predictionHorizon else { return }
     motion = (
@@ -85,7 +85,7 @@ struct FixReference: Sendable {
   }
 
   /// Accumulates the difference from the predicted position, for any accepted fix.
-  mutating func drift(from before: FixReference) {
+  mutating func accumulateDrift(from before: FixReference) {
     let seconds = driveTime(since: before.time)
     guard seconds > 0, seconds <= FixReference.predictionHorizon, let expected = expected(from: before) else { return }
     drift = before.drift * (1 - seconds / FixReference.driftTimeConstant) + (displacement(from: before) - expected)
@@ -106,17 +106,17 @@ struct FixReference: Sendable {
   ///
   /// - Parameter minimumSlack: lower bound of the tolerance in metres, whatever the accuracies.
   func isConsistent(with before: FixReference, minimumSlack: Double = defaultSlack) -> Bool {
-    guard let speed, let earlier = before.speed else { return isPredicted(by: before, minimumSlack) }
+    guard let speed, let previousSpeed = before.speed else { return isPredicted(by: before, minimumSlack) }
     let seconds = max(driveTime(since: before.time), 0)
     let slack = max(slack(to: before), minimumSlack)
-    let reach = (max(speed, earlier) + FixReference.acceleration * seconds) * seconds
+    let reach = (max(speed, previousSpeed) + FixReference.maximumAcceleration * seconds) * seconds
     guard before.coordinate.distance(to: coordinate) - slack <= reach else { return false }
-    guard let heading = before.heading, earlier >= FixReference.minimumHeadingSpeed,
+    guard let heading = before.heading, previousSpeed >= FixReference.minimumHeadingSpeed,
       seconds <= FixReference.predictionHorizon
     else {
       return true
     }
-    let predicted = before.coordinate.moved(by: (speed + earlier) / 2 * seconds, heading: heading)
+    let predicted = before.coordinate.moved(by: (speed + previousSpeed) / 2 * seconds, heading: heading)
     return predicted.distance(to: coordinate) - slack <= FixReference.manoeuvreAcceleration * seconds * seconds / 2
   }
 
@@ -145,7 +145,7 @@ struct FixReference: Sendable {
   /// Whether this accuracy, in metres, explains the difference from the predicted position. True if there is no
   /// prediction.
   func isExpected(after before: FixReference, accuracy: Double) -> Bool {
-    deviation(from: before).map { $0 <= FixReference.deviations * accuracy } ?? true
+    deviation(from: before).map { $0 <= FixReference.confidenceFactor * accuracy } ?? true
   }
 
   /// Whether this fix is more credible than `before`, which it contradicts: because the earlier positions drifted away
@@ -169,10 +169,10 @@ struct FixReference: Sendable {
   /// Metres between this position and the one predicted from the motion before and after; nil if unknown.
   private func deviation(from before: FixReference) -> Double? {
     if let expected = expected(from: before) { return (displacement(from: before) - expected).length }
-    guard let speed, let earlier = before.speed else { return nil }
+    guard let speed, let previousSpeed = before.speed else { return nil }
     // Without a direction, compare the distances.
     let seconds = max(driveTime(since: before.time), 0)
-    return (before.coordinate.distance(to: coordinate) - (speed + earlier) / 2 * seconds).magnitude
+    return (before.coordinate.distance(to: coordinate) - (speed + previousSpeed) / 2 * seconds).magnitude
   }
 
   /// The displacement predicted from the mean of both velocities; nil if either is unknown.
@@ -196,7 +196,7 @@ struct FixReference: Sendable {
   /// The largest expected difference between both positions in metres if their errors are independent. Errors of one
   /// receiver are strongly correlated.
   private func slack(to other: FixReference) -> Double {
-    FixReference.deviations * (accuracy * accuracy + other.accuracy * other.accuracy).squareRoot()
+    FixReference.confidenceFactor * (accuracy * accuracy + other.accuracy * other.accuracy).squareRoot()
   }
 }
 

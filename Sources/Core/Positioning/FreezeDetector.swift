@@ -19,7 +19,7 @@ struct FreezeDetector: Sendable {
   var isFrozen: Bool { distance >= FreezeDetector.minimumDistance }
 
   /// Moves the timestamp of the last fix.
-  mutating func redate(by days: Duration) { time = time + days }
+  mutating func redate(by change: Duration) { time = time + change }
 
   /// Processes the next fix, accepted or not.
   mutating func observe(_ fix: FixReference) {

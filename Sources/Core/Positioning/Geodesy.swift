@@ -48,8 +48,8 @@ extension Coordinate {
       + direction.sine * direction.sine / frame.primeVerticalRadius
     let turn = Trigonometry.rotation(radians: metres * curvature)
     // One minus cosine, without cancellation for small steps.
-    let half = Trigonometry.sine(metres * curvature / 2)
-    let point = frame.origin + (forward * turn.sine + frame.up * (-2 * half * half)) * (1 / curvature)
+    let halfSine = Trigonometry.sine(metres * curvature / 2)
+    let point = frame.origin + (forward * turn.sine + frame.up * (-2 * halfSine * halfSine)) * (1 / curvature)
     return point.coordinate ?? self
   }
 
@@ -83,9 +83,9 @@ private struct LocalFrame {
     north = ECEFPoint(
       x: -latitude.sine * longitude.cosine, y: -latitude.sine * longitude.sine, z: latitude.cosine)
     up = ECEFPoint(x: latitude.cosine * longitude.cosine, y: latitude.cosine * longitude.sine, z: latitude.sine)
-    let flattening = 1 - ECEFPoint.eccentricitySquared * latitude.sine * latitude.sine
-    primeVerticalRadius = ECEFPoint.equatorialRadius / flattening.squareRoot()
-    meridianRadius = primeVerticalRadius * (1 - ECEFPoint.eccentricitySquared) / flattening
+    let denominator = 1 - ECEFPoint.eccentricitySquared * latitude.sine * latitude.sine
+    primeVerticalRadius = ECEFPoint.equatorialRadius / denominator.squareRoot()
+    meridianRadius = primeVerticalRadius * (1 - ECEFPoint.eccentricitySquared) / denominator
   }
 }
 
@@ -122,8 +122,8 @@ private struct ECEFPoint {
   var coordinate: Coordinate? {
     let fromAxis = (x * x + y * y).squareRoot()
     guard fromAxis > 0 || z.magnitude > 0 else { return nil }
-    let guess = Trigonometry.arcTangent(z * ECEFPoint.equatorialRadius, fromAxis * ECEFPoint.polarRadius)
-    let turn = Trigonometry.rotation(radians: guess)
+    let parametricLatitude = Trigonometry.arcTangent(z * ECEFPoint.equatorialRadius, fromAxis * ECEFPoint.polarRadius)
+    let turn = Trigonometry.rotation(radians: parametricLatitude)
     let latitude = Trigonometry.arcTangent(
       z + ECEFPoint.secondEccentricitySquared * ECEFPoint.polarRadius * turn.sine * turn.sine * turn.sine,
       fromAxis - ECEFPoint.eccentricitySquared * ECEFPoint.equatorialRadius * turn.cosine * turn.cosine

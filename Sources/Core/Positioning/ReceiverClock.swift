@@ -40,15 +40,15 @@ package struct ReceiverClock: Sendable {
     agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Outcome {
     guard let bounds, let error = ReceiverClock.error(of: stamp, bounds, at: now, after: accepted) else {
-      return use(.zero)
+      return apply(.zero)
     }
     let corrected = stamp - offset
     let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
     // Within the bounds the offset remains unchanged.
-    if isPossible, bounds.earliest(at: now) - corrected <= ReceiverClock.slack { return use(offset) }
+    if isPossible, bounds.earliest(at: now) - corrected <= ReceiverClock.slack { return apply(offset) }
     // If a corrected timestamp is late, the report is late, or the clock's error has decreased: for example, it is
     // still an hour ahead, but has received the leap seconds.
-    return confirms(error, by: agreement, at: now) ? use(error) : isPossible ? .settled(change: .zero) : .wrong
+    return confirms(error, by: agreement, at: now) ? apply(error) : isPossible ? .settled(change: .zero) : .wrong
   }
 
   /// Whether enough consecutive fixes had the same error.
@@ -65,10 +65,10 @@ package struct ReceiverClock: Sendable {
     return count + 1 >= agreement.count && now - since >= agreement.time
   }
 
-  private mutating func use(_ new: Duration) -> Outcome {
-    defer { offset = new }
+  private mutating func apply(_ newOffset: Duration) -> Outcome {
+    defer { offset = newOffset }
     contradiction = nil
-    return .settled(change: new - offset)
+    return .settled(change: newOffset - offset)
   }
 
   /// The error of a timestamp in whole seconds; nil if it is within the bounds.
@@ -79,13 +79,13 @@ package struct ReceiverClock: Sendable {
     of stamp: Timestamp, _ bounds: TimeBounds, at now: BootInstant,
     after accepted: (time: Timestamp, at: BootInstant)? = nil
   ) -> Duration? {
-    let (ahead, most) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
-    guard ahead > slack || most < .zero - maximumDelay else { return nil }
-    if ahead - .seconds(1) <= leapSeconds, leapSeconds <= most + .seconds(1) { return leapSeconds }
-    let seconds = most.wholeSeconds - (most < .zero ? 1 : 0)
-    let local = Duration.seconds(seconds - ((seconds % timeZoneStep) + timeZoneStep) % timeZoneStep)
+    let (minimumError, maximumError) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
+    guard minimumError > slack || maximumError < .zero - maximumDelay else { return nil }
+    if minimumError - .seconds(1) <= leapSeconds, leapSeconds <= maximumError + .seconds(1) { return leapSeconds }
+    let seconds = maximumError.wholeSeconds - (maximumError < .zero ? 1 : 0)
+    let zoneOffset = Duration.seconds(seconds - ((seconds % timeZoneStep) + timeZoneStep) % timeZoneStep)
     // After slow responses the bounds are many seconds apart.
-    if local >= ahead { return local }
+    if zoneOffset >= minimumError { return zoneOffset }
     if let time = accepted.map({ $0.time + (now - $0.at) }), bounds.earliest(at: now) <= time,
       time <= bounds.latest(at: now)
     {
@@ -93,6 +93,6 @@ package struct ReceiverClock: Sendable {
       return .seconds((stamp - time + .milliseconds(stamp > time ? 500 : -500)).wholeSeconds)
     }
     // Rounded up: a timestamp may be one second late, but not early.
-    return .seconds(most.wholeSeconds + (most > .zero ? 1 : 0))
+    return .seconds(maximumError.wholeSeconds + (maximumError > .zero ? 1 : 0))
   }
 }

@@ -20,17 +20,17 @@ package enum Trigonometry {
   /// The sine and cosine of an angle in radians.
   package static func rotation(radians: Double) -> Rotation {
     // Pi over two in three parts (Cody and Waite): the first two have trailing zero bits, so their multiples are exact.
-    let turns = (radians * (2 / .pi)).rounded()
-    var rest = radians - turns * 1.570_796_325_802_803_039_6
-    rest -= turns * 9.920_935_739_593_517_151_7e-10
-    rest -= turns * 4.721_711_552_796_235e-18
-    return rotation(rest, quarterTurns: turns)
+    let quarterTurns = (radians * (2 / .pi)).rounded()
+    var rest = radians - quarterTurns * 1.570_796_325_802_803_039_6
+    rest -= quarterTurns * 9.920_935_739_593_517_151_7e-10
+    rest -= quarterTurns * 4.721_711_552_796_235e-18
+    return rotation(rest, quarterTurns: quarterTurns)
   }
 
   /// The sine and cosine of an angle in degrees; exact at multiples of 90.
   package static func rotation(degrees: Double) -> Rotation {
-    let turns = (degrees / 90).rounded()
-    return rotation((degrees - turns * 90) * (.pi / 180), quarterTurns: turns)
+    let quarterTurns = (degrees / 90).rounded()
+    return rotation((degrees - quarterTurns * 90) * (.pi / 180), quarterTurns: quarterTurns)
   }
 
   /// The angle of the point (`x`, `y`) from the origin, in radians from -pi to pi; 0 at the origin itself.

@@ -28,7 +28,7 @@ package struct MotionDetector: Sendable {
   /// that is more, or, after a gap, the accuracy.
   package static let departureDistance = 30.0
   /// The minimum length of a gap, if fixes usually come at least twice as often.
-  private static let gap = Duration.seconds(5)
+  private static let minimumGap = Duration.seconds(5)
 
   /// The state after the last fix; moving before the first.
   package private(set) var state = State.moving
@@ -53,7 +53,7 @@ package struct MotionDetector: Sendable {
   ///
   /// - Returns: true if the vehicle has just stopped or started to move.
   package mutating func observe(_ fix: FixFilter.Accepted, at now: BootInstant) -> Bool {
-    let isAfterGap = isAfterGap(at: now)
+    let isAfterGap = recordArrival(at: now)
     if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom { isReportedSpeedWrong = false }
     speed = (isReportedSpeedWrong ? nil : fix.fix.speed) ?? speedFromPositions(fix)
     if case .parked(let place) = state {
@@ -84,13 +84,15 @@ package struct MotionDetector: Sendable {
       > max(MotionDetector.departureDistance, accuracies * (fix.horizontalAccuracy ?? 0))
   }
 
-  /// Whether there was a gap before a fix that arrives at `now`, which becomes the last one. Timestamps do not show it:
-  /// a receiver's clock may be corrected in the gap.
-  private mutating func isAfterGap(at now: BootInstant) -> Bool {
+  /// Records the arrival of a fix.
+  ///
+  /// - Returns: whether there was a gap before it. Timestamps do not show it: a receiver's clock may be corrected in
+  ///   the gap.
+  private mutating func recordArrival(at now: BootInstant) -> Bool {
     let period = last.map { now - $0.at }
     defer { last = (now, period) }
     guard let period, let usual = last?.period else { return false }
-    return period >= MotionDetector.gap && period > usual * 2
+    return period >= MotionDetector.minimumGap && period > usual * 2
   }
 
   private static func hasLasted(

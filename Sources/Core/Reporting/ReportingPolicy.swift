@@ -106,13 +106,13 @@ package struct ReportingPolicy: Sendable {
 
   /// Processes the next accepted fix.
   package mutating func observe(_ accepted: FixFilter.Accepted, at now: BootInstant) {
-    let turned = motion.observe(accepted, at: now)
+    let hasChanged = motion.observe(accepted, at: now)
     var location = VehicleLocation(accepted.fix, time: accepted.time)
     switch motion.state {
     case .moving:
-      if turned { motionChange = .started }
+      if hasChanged { motionChange = .started }
     case .parked(let place):
-      if turned { motionChange = .stopped }
+      if hasChanged { motionChange = .stopped }
       location.coordinate = place
       location.speed = location.speed.map { _ in 0 }
     }
@@ -151,12 +151,12 @@ package struct ReportingPolicy: Sendable {
     let regular = aligned(
       lastReported.scheduled + configuration.interval,
       early: min(ReportingPolicy.earlyTolerance, configuration.interval / 10))
-    guard earliest < regular, let change else { return (regular, .interval) }
-    return (min(aligned(earliest, early: .zero), regular), change)
+    guard earliest < regular, let earlyReason else { return (regular, .interval) }
+    return (min(aligned(earliest, early: .zero), regular), earlyReason)
   }
 
   /// What makes a report due before the interval is over: the distance or the turn since the last one, or a corner.
-  private var change: Reason? {
+  private var earlyReason: Reason? {
     if configuration.deviation > 0, track.error > configuration.deviation { return .deviation }
     guard configuration.distance > 0 || configuration.heading > 0, let before = lastReported?.location, let newest
     else {
@@ -223,7 +223,7 @@ package struct ReportingPolicy: Sendable {
   /// When to expect the next report, assuming that fixes keep coming, for display.
   ///
   /// - Parameter hasFixes: whether they do; otherwise the position is repeated at the heartbeat.
-  package func expected(hasFixes: Bool) -> BootInstant? {
+  package func expectedReport(hasFixes: Bool) -> BootInstant? {
     guard let lastReported else { return next?.at }
     let regular = lastReported.at + (hasFixes && !isParked ? configuration.interval : configuration.heartbeat)
     return next.map { min($0.at, regular) }

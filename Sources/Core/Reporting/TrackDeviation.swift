@@ -51,11 +51,11 @@ struct TrackDeviation: Sendable {
   private mutating func measure() {
     error = 0
     guard let start, let end = newest.map({ offset(of: $0.coordinate, from: start) }) else { return }
-    let length = end.east * end.east + end.north * end.north
+    let lengthSquared = end.east * end.east + end.north * end.north
     for position in positions {
       let place = offset(of: position.coordinate, from: start)
       let along = place.east * end.east + place.north * end.north
-      let part = length > 0 ? min(max(along / length, 0), 1) : 0
+      let part = lengthSquared > 0 ? min(max(along / lengthSquared, 0), 1) : 0
       let (east, north) = (place.east - part * end.east, place.north - part * end.north)
       error = max(error, (east * east + north * north).squareRoot())
     }

@@ -28,36 +28,36 @@ struct Drive: Sendable {
     var duration: Double {
       switch self {
       case .planned(let profile): profile.duration
-      case .recorded(let pace): pace.duration
+      case .recorded(let profile): profile.duration
       }
     }
 
     func state(at time: Double) -> (distance: Double, speed: Double) {
       switch self {
       case .planned(let profile): return profile.state(at: time)
-      case .recorded(let pace):
+      case .recorded(let profile):
         // A receiver reports a standstill at such a low speed.
-        let state = pace.state(at: time)
+        let state = profile.state(at: time)
         return (state.distance, state.speed < 0.05 ? 0 : state.speed)
       }
     }
   }
 
   let path: RoutePath
-  private let first: Motion
+  private let firstLap: Motion
   /// Every lap but the first; nil if the drive ends.
-  private let next: Motion?
+  private let laterLap: Motion?
 
   /// - Parameter settings: sanitized settings.
   init(_ route: Route, _ settings: SimulationSettings) throws(SimulationError) {
     if settings.speed == nil, RecordedSpeedProfile.hasUsableTimes(route.points) {
       let path = RoutePath(route.points, closed: settings.loops, cornerTolerance: Drive.recordedCornerTolerance)
       // The recorded times already contain the stops that the route marks.
-      let asked = try Drive.stops(settings.stops, route, path)
-      if let pace = RecordedSpeedProfile(route.points, along: path, closed: settings.loops, stops: asked) {
+      let requestedStops = try Drive.stops(settings.stops, route, path)
+      if let profile = RecordedSpeedProfile(route.points, along: path, closed: settings.loops, stops: requestedStops) {
         self.path = path
-        first = .recorded(pace)
-        next = settings.loops ? .recorded(pace) : nil
+        firstLap = .recorded(profile)
+        laterLap = settings.loops ? .recorded(profile) : nil
         return
       }
     }
@@ -79,47 +79,47 @@ struct Drive: Sendable {
     stops += try Drive.stops(settings.stops, route, path)
     // With a speed of 0, or on a route without length, the vehicle stays at the start forever.
     guard limits.speed > 0, path.length > 0 else {
-      first = .planned(SpeedProfile())
-      next = nil
+      firstLap = .planned(SpeedProfile())
+      laterLap = nil
       return
     }
     if settings.loops {
       let laps = SpeedProfile.laps(path, stops: stops, limits: limits)
-      (first, next) = (.planned(laps.first), .planned(laps.next))
+      (firstLap, laterLap) = (.planned(laps.first), .planned(laps.next))
     } else {
-      (first, next) = (.planned(SpeedProfile.once(path, stops: stops, limits: limits)), nil)
+      (firstLap, laterLap) = (.planned(SpeedProfile.singleDrive(path, stops: stops, limits: limits)), nil)
     }
   }
 
   /// Whether the vehicle stays in one place forever.
-  var isStanding: Bool { first.duration <= 0 }
+  var isStanding: Bool { firstLap.duration <= 0 }
 
   /// The duration in seconds; nil if the drive has no end.
-  var duration: Double? { next == nil && !isStanding ? first.duration : nil }
+  var duration: Double? { laterLap == nil && !isStanding ? firstLap.duration : nil }
 
   /// The state at a time; nil if the drive has ended.
   ///
   /// - Parameter time: seconds since the start, 0 or more.
   func state(at time: Double) -> State? {
     guard !isStanding else { return State(distance: 0, speed: 0, lap: 0, time: time) }
-    if time <= first.duration {
-      let (distance, speed) = first.state(at: time)
+    if time <= firstLap.duration {
+      let (distance, speed) = firstLap.state(at: time)
       return State(distance: distance, speed: speed, lap: 0, time: time)
     }
-    guard let next, next.duration > 0 else { return nil }
-    let later = time - first.duration
-    let laps = (later / next.duration).rounded(.down)
-    let rest = min(max(later - laps * next.duration, 0), next.duration)
-    let (distance, speed) = next.state(at: rest)
+    guard let laterLap, laterLap.duration > 0 else { return nil }
+    let later = time - firstLap.duration
+    let laps = (later / laterLap.duration).rounded(.down)
+    let rest = min(max(later - laps * laterLap.duration, 0), laterLap.duration)
+    let (distance, speed) = laterLap.state(at: rest)
     return State(distance: distance, speed: speed, lap: Int(min(laps, 1e15)) + 1, time: rest)
   }
 
   /// The duration of a lap in seconds.
-  func duration(ofLap lap: Int) -> Double { lap == 0 ? first.duration : next?.duration ?? 0 }
+  func duration(ofLap lap: Int) -> Double { lap == 0 ? firstLap.duration : laterLap?.duration ?? 0 }
 
   /// The time at which a distance is passed, in seconds since the beginning of the lap.
   func time(at distance: Double, lap: Int) -> Double {
-    let motion = lap == 0 ? first : next ?? first
+    let motion = lap == 0 ? firstLap : laterLap ?? firstLap
     var (low, high) = (0.0, motion.duration)
     for _ in 0..<60 {
       let middle = (low + high) / 2
@@ -142,7 +142,7 @@ struct Drive: Sendable {
       case .distance(let metres):
         guard metres >= 0, metres <= path.length else {
           throw SimulationError(
-            .outside, "a stop at \(text(metres)) is past the end of the route, \(text(path.length))")
+            .outside, "a stop at \(distanceText(metres)) is past the end of the route, \(distanceText(path.length))")
         }
         place = metres
       case .waypoint(let name):
@@ -166,14 +166,14 @@ struct Drive: Sendable {
     guard nearest.offset <= maximumOffset else {
       throw SimulationError(
         .waypoint,
-        "the waypoint \"\(waypoint.name)\" is \(text(nearest.offset)) off the route; at most \(text(maximumOffset)) is expected"
+        "the waypoint \"\(waypoint.name)\" is \(distanceText(nearest.offset)) off the route; at most \(distanceText(maximumOffset)) is expected"
       )
     }
     return nearest.distance
   }
 
   /// For display: `950 m`, `1.2 km`.
-  static func text(_ metres: Double) -> String {
+  static func distanceText(_ metres: Double) -> String {
     guard let whole = Int64(exactly: metres.rounded()) else { return "\(metres) m" }
     if whole < 1000 { return "\(whole) m" }
     let tenths = (whole + 50) / 100

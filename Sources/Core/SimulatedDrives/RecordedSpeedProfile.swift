@@ -58,17 +58,17 @@ struct RecordedSpeedProfile: Sendable {
     if closed, let last = knots.popLast() {
       // The closing vertex is the first one again, with the time of the start.
       let recorded = (end - begin).inSeconds
-      let way = last.distance - (knots.last?.distance ?? 0)
+      let returnDistance = last.distance - (knots.last?.distance ?? 0)
       knots.append(
         Knot(
-          time: max(recorded, (knots.last?.time ?? 0) + way / RecordedSpeedProfile.returnSpeed), distance: last.distance
-        ))
+          time: max(recorded, (knots.last?.time ?? 0) + returnDistance / RecordedSpeedProfile.returnSpeed),
+          distance: last.distance))
     } else if let last = knots.last, last.time < (end - begin).inSeconds {
       // The last point was too near to the previous one and was dropped, but the vehicle stayed there until the time of
       // the last point.
       knots.append(Knot(time: (end - begin).inSeconds, distance: last.distance))
     }
-    knots = RecordedSpeedProfile.stationary(RecordedSpeedProfile.forward(knots))
+    knots = RecordedSpeedProfile.insertingStandstills(RecordedSpeedProfile.mergingEqualTimes(knots))
     for stop in stops.sorted(by: { $0.distance < $1.distance }) { insert(stop) }
     guard knots.count > 1 else { return nil }
     smooth(closed: closed)
@@ -95,7 +95,7 @@ struct RecordedSpeedProfile: Sendable {
   }
 
   /// Merges knots with the same time.
-  private static func forward(_ knots: [Knot]) -> [Knot] {
+  private static func mergingEqualTimes(_ knots: [Knot]) -> [Knot] {
     var merged: [Knot] = []
     for knot in knots {
       if let last = merged.last, knot.time - last.time < 1e-3 {
@@ -108,7 +108,7 @@ struct RecordedSpeedProfile: Sendable {
   }
 
   /// If two points are near each other but far apart in time, the vehicle is assumed to have stood at the first.
-  private static func stationary(_ knots: [Knot]) -> [Knot] {
+  private static func insertingStandstills(_ knots: [Knot]) -> [Knot] {
     var result: [Knot] = []
     for knot in knots {
       if let last = result.last {
@@ -135,7 +135,7 @@ struct RecordedSpeedProfile: Sendable {
     var departure = arrival
     departure.time += stop.dwell
     knots.insert(contentsOf: [arrival, departure], at: index + 1)
-    knots = RecordedSpeedProfile.forward(knots)
+    knots = RecordedSpeedProfile.mergingEqualTimes(knots)
   }
 
   private mutating func smooth(closed: Bool) {

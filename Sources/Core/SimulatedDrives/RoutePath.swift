@@ -33,7 +33,7 @@ struct RoutePath: Sendable {
     /// Degrees true at the start.
     let heading: Double
     /// Metres from the start of the path.
-    let begin: Double
+    let startDistance: Double
     let length: Double
     let shape: Shape
   }
@@ -84,16 +84,16 @@ struct RoutePath: Sendable {
       return
     }
     let legs = zip(vertices, vertices.dropFirst()).map { Leg(from: $0.coordinate, to: $1.coordinate) }
-    lay(legs, corners: RoutePath.corners(legs, closed: isClosed, cornerTolerance: cornerTolerance), closed: isClosed)
+    build(legs, corners: RoutePath.corners(legs, closed: isClosed, cornerTolerance: cornerTolerance), closed: isClosed)
   }
 
   /// - Parameter distance: metres along the path; clamped to its length.
   func pose(at distance: Double) -> Pose? {
-    guard let index = pieces.lastIndex(startingAtOrBefore: distance, by: \.begin) else {
+    guard let index = pieces.lastIndex(startingAtOrBefore: distance, by: \.startDistance) else {
       return vertices.first.map { Pose(coordinate: $0.coordinate, heading: nil, elevation: $0.elevation) }
     }
     let piece = pieces[index]
-    let along = min(max(distance - piece.begin, 0), piece.length)
+    let along = min(max(distance - piece.startDistance, 0), piece.length)
     var pose: Pose
     switch piece.shape {
     case .straight(let end, let endHeading):
@@ -196,7 +196,7 @@ struct RoutePath: Sendable {
     }
   }
 
-  private mutating func lay(_ legs: [Leg], corners: [Corner], closed: Bool) {
+  private mutating func build(_ legs: [Leg], corners: [Corner], closed: Bool) {
     for (index, leg) in legs.enumerated() {
       let (before, after) = (corners[index], corners[index + 1])
       let start = leg.point(at: before.tangent)
@@ -206,7 +206,8 @@ struct RoutePath: Sendable {
         vertexDistances.append(0)
         if closed, before.radius > 0, let last = legs.last {
           let arc = arc(before, on: last)
-          let middle = Piece(start: arc.start, heading: arc.heading, begin: 0, length: arc.length, shape: arc.shape)
+          let middle = Piece(
+            start: arc.start, heading: arc.heading, startDistance: 0, length: arc.length, shape: arc.shape)
           addHalf(of: before, from: middle)
         }
       }
@@ -241,7 +242,7 @@ struct RoutePath: Sendable {
     let start = leg.point(at: leg.length - corner.tangent)
     let heading = leg.length > 1 ? start.heading(to: leg.end) ?? leg.endHeading : leg.endHeading
     return Piece(
-      start: start, heading: heading, begin: 0, length: corner.radius * corner.turn.magnitude * (.pi / 180),
+      start: start, heading: heading, startDistance: 0, length: corner.radius * corner.turn.magnitude * (.pi / 180),
       shape: .arc(radius: corner.radius, turn: corner.turn))
   }
 
@@ -255,7 +256,7 @@ struct RoutePath: Sendable {
   }
 
   private mutating func add(_ start: Coordinate, _ heading: Double, _ length: Double, _ shape: Piece.Shape) {
-    pieces.append(Piece(start: start, heading: heading, begin: self.length, length: length, shape: shape))
+    pieces.append(Piece(start: start, heading: heading, startDistance: self.length, length: length, shape: shape))
     self.length += length
   }
 

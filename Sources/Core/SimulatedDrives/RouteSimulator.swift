@@ -39,7 +39,7 @@ package struct RouteSimulator: Sendable {
     visibility = try SatelliteVisibility(route, self.settings, drive, noise)
     if let whole = drive.duration, self.settings.headStart.inSeconds > whole {
       throw SimulationError(
-        .over,
+        .headStartTooLong,
         "a head start of \(self.settings.headStart.wholeSeconds) s is asked for; the whole drive takes "
           + "\(Int64(min(whole.rounded(.up), 1e15))) s"
       )
@@ -83,7 +83,7 @@ package struct RouteSimulator: Sendable {
   private func scatter(
     _ fix: inout Fix, _ pose: RoutePath.Pose, _ reception: SatelliteVisibility.Reception, _ index: Int64
   ) {
-    let sigma = settings.noise * reception.scatter
+    let sigma = settings.noise * reception.errorFactor
     func error(_ slow: ReceiverNoise.Stream, _ multipath: ReceiverNoise.Stream, _ jitter: ReceiverNoise.Stream)
       -> Double
     {
@@ -117,7 +117,7 @@ package struct RouteSimulator: Sendable {
     fix.heading = pose.heading
     let speed = state.speed * settings.pace
     fix.speed = speed
-    let deviation = (min(settings.noise * reception.scatter, 4) + min(reception.multipath, 20) * 0.5) * 0.02
+    let deviation = (min(settings.noise * reception.errorFactor, 4) + min(reception.multipath, 20) * 0.5) * 0.02
     fix.speedAccuracy = max(deviation, 0.1)
     guard speed > 0, deviation > 0 else { return }
     fix.speed = max(speed + noise.white(.speed, index) * deviation, 0.01)

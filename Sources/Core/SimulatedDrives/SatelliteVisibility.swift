@@ -3,17 +3,17 @@
 /// The satellites in view along the route: all, none in a tunnel, few in an urban canyon.
 struct SatelliteVisibility: Sendable {
   /// The length over which a canyon begins and ends, in metres.
-  private static let ramp = 30.0
+  private static let rampLength = 30.0
   /// How long a receiver takes to recover its accuracy after a tunnel, in seconds.
-  private static let recovery = 20.0
+  private static let recoveryTime = 20.0
   /// The factor of the error of the first fix after a tunnel.
-  private static let worst = 6.0
+  private static let initialErrorFactor = 6.0
 
   struct Reception: Equatable {
     /// Whether there are enough satellites for a fix.
     var hasFix: Bool
     /// The factor of all errors: 1 is normal.
-    var scatter = 1.0
+    var errorFactor = 1.0
     /// The additional multipath error in metres, one sigma.
     var multipath = 0.0
   }
@@ -65,11 +65,11 @@ struct SatelliteVisibility: Sendable {
     }
     if let age {
       if age < 0 { reception.hasFix = false }
-      let left = max(1 - age / SatelliteVisibility.recovery, 0)
-      reception.scatter += (SatelliteVisibility.worst - 1) * left * left
+      let left = max(1 - age / SatelliteVisibility.recoveryTime, 0)
+      reception.errorFactor += (SatelliteVisibility.initialErrorFactor - 1) * left * left
     }
     for canyon in canyons where canyon.from <= state.distance && state.distance <= canyon.until {
-      let depth = min(state.distance - canyon.from, canyon.until - state.distance) / SatelliteVisibility.ramp
+      let depth = min(state.distance - canyon.from, canyon.until - state.distance) / SatelliteVisibility.rampLength
       reception.multipath = max(reception.multipath, canyon.noise * min(depth, 1))
     }
     return reception
@@ -103,8 +103,8 @@ struct SatelliteVisibility: Sendable {
     guard stretch.from >= 0, stretch.length > 0, until <= path.length + 1 else {
       throw SimulationError(
         .outside,
-        "the \(what) from \(Drive.text(stretch.from)) on for \(Drive.text(stretch.length)) is not on the route, "
-          + "which is \(Drive.text(path.length)) long")
+        "the \(what) from \(Drive.distanceText(stretch.from)) on for \(Drive.distanceText(stretch.length)) is not on "
+          + "the route, which is \(Drive.distanceText(path.length)) long")
     }
     return (stretch.from, min(until, path.length))
   }

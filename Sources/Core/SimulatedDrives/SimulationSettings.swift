@@ -107,7 +107,7 @@ package struct SimulationError: Error, Equatable, Sendable, CustomStringConverti
     /// A point is past the end of the route, or not a distance.
     case outside
     /// The drive is shorter than the head start.
-    case over
+    case headStartTooLong
     /// There is no waypoint of that name, or it is too far from the route.
     case waypoint
   }

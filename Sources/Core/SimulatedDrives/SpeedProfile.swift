@@ -44,17 +44,17 @@ struct SpeedProfile: Sendable {
   }
 
   /// One drive from standstill to standstill.
-  static func once(_ path: RoutePath, stops: [Stop], limits: Limits) -> SpeedProfile {
-    Course(path, stops: stops, limits: limits).profile(from: 0, to: 0)
+  static func singleDrive(_ path: RoutePath, stops: [Stop], limits: Limits) -> SpeedProfile {
+    SegmentedRoute(path, stops: stops, limits: limits).profile(from: 0, to: 0)
   }
 
   /// The first lap of a loop, which begins at a standstill, and every following lap.
   static func laps(_ path: RoutePath, stops: [Stop], limits: Limits) -> (first: SpeedProfile, next: SpeedProfile) {
-    let course = Course(path, stops: stops, limits: limits)
+    let route = SegmentedRoute(path, stops: stops, limits: limits)
     // The speed at the end of a lap is limited by what the first lap can reach there, and by the braking after it.
-    let reached = course.fastest(from: 0, to: .infinity).last ?? 0
-    let seam = course.fastest(from: reached, to: reached).first ?? 0
-    return (course.profile(from: 0, to: seam), course.profile(from: seam, to: seam))
+    let reached = route.maximumSpeeds(from: 0, to: .infinity).last ?? 0
+    let lapEndSpeed = route.maximumSpeeds(from: reached, to: reached).first ?? 0
+    return (route.profile(from: 0, to: lapEndSpeed), route.profile(from: lapEndSpeed, to: lapEndSpeed))
   }
 
   private mutating func add(_ seconds: Double, metres: Double, from speed: Double, acceleration: Double) {
@@ -65,7 +65,7 @@ struct SpeedProfile: Sendable {
   }
 
   /// The route divided into stretches with one speed limit each.
-  private struct Course {
+  private struct SegmentedRoute {
     struct Stretch {
       var length: Double
       var limit: Double
@@ -91,8 +91,8 @@ struct SpeedProfile: Sendable {
         if case .arc(let radius, _) = piece.shape {
           limit = min(limit, (limits.lateralAcceleration * radius).squareRoot())
         }
-        var begin = piece.begin
-        let end = piece.begin + piece.length
+        var begin = piece.startDistance
+        let end = piece.startDistance + piece.length
         while let mark = rest.first, mark.distance < end || end >= path.length {
           let place = min(mark.distance, end)
           if place - begin > 1e-6 {
@@ -116,7 +116,7 @@ struct SpeedProfile: Sendable {
     }
 
     /// The maximum speed at each node.
-    func fastest(from start: Double, to end: Double) -> [Double] {
+    func maximumSpeeds(from start: Double, to end: Double) -> [Double] {
       var speeds = nodes.map(\.limit)
       speeds[0] = min(speeds[0], start)
       speeds[speeds.count - 1] = min(speeds[speeds.count - 1], end)
@@ -132,7 +132,7 @@ struct SpeedProfile: Sendable {
     }
 
     func profile(from start: Double, to end: Double) -> SpeedProfile {
-      let speeds = fastest(from: start, to: end)
+      let speeds = maximumSpeeds(from: start, to: end)
       var profile = SpeedProfile()
       profile.add(nodes[0].dwell, metres: 0, from: 0, acceleration: 0)
       for (index, stretch) in stretches.enumerated() {
@@ -147,12 +147,12 @@ struct SpeedProfile: Sendable {
       let (gain, loss) = (limits.acceleration, limits.braking)
       let squares = 2 * gain * loss * stretch.length + loss * start * start + gain * end * end
       let peak = max(min(stretch.limit, (squares / (gain + loss)).squareRoot()), start, end)
-      let speedingUp = (peak * peak - start * start) / (2 * gain)
-      let slowingDown = (peak * peak - end * end) / (2 * loss)
-      let between = max(stretch.length - speedingUp - slowingDown, 0)
-      profile.add((peak - start) / gain, metres: speedingUp, from: start, acceleration: gain)
-      if peak > 0 { profile.add(between / peak, metres: between, from: peak, acceleration: 0) }
-      profile.add((peak - end) / loss, metres: slowingDown, from: peak, acceleration: 0 - loss)
+      let accelerationDistance = (peak * peak - start * start) / (2 * gain)
+      let brakingDistance = (peak * peak - end * end) / (2 * loss)
+      let cruiseDistance = max(stretch.length - accelerationDistance - brakingDistance, 0)
+      profile.add((peak - start) / gain, metres: accelerationDistance, from: start, acceleration: gain)
+      if peak > 0 { profile.add(cruiseDistance / peak, metres: cruiseDistance, from: peak, acceleration: 0) }
+      profile.add((peak - end) / loss, metres: brakingDistance, from: peak, acceleration: 0 - loss)
     }
   }
 }

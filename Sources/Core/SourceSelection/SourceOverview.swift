@@ -29,7 +29,7 @@ package struct SourceOverview: Equatable, Sendable {
     /// Satellites in view, as last reported without a fix; nil if not reported.
     package var satellitesInView: Int?
     /// The data that it sends and that cannot be read yet; nil if there is none.
-    package var unreadable: String?
+    package var unreadableData: String?
     /// Whether it is not read, because no fix is needed.
     package var isUnread = false
 
@@ -81,12 +81,12 @@ package struct SourceOverview: Equatable, Sendable {
   /// The name of the used source, or else of the first that is read; nil if there is none. If there is
   /// only one source, it keeps its name after it has ended.
   package var name: String? {
-    if let source = usedSource ?? sources.first(where: \.isRead) { return source.name }
+    if let source = usedSource ?? sources.first(where: \.isAvailable) { return source.name }
     return sources.count == 1 && sources[0].condition == .ended ? sources[0].name : nil
   }
 
   /// Satellites in view of the receiver that ``name`` names; nil if not reported.
-  package var satellitesInView: Int? { (usedSource ?? sources.first(where: \.isRead))?.satellitesInView }
+  package var satellitesInView: Int? { (usedSource ?? sources.first(where: \.isAvailable))?.satellitesInView }
 
   /// Why there is no source; nil if there is one.
   package var lossReason: String? {
@@ -97,7 +97,7 @@ package struct SourceOverview: Equatable, Sendable {
   }
 
   /// The names of the sources that are available, but left unread for now.
-  package var unreadNames: [String] { sources.filter { $0.isUnread && $0.isRead }.map(\.name) }
+  package var unreadNames: [String] { sources.filter { $0.isUnread && $0.isAvailable }.map(\.name) }
 
   /// Why no source before this index is used, such as `1: the device is gone`; empty for the first.
   package func problems(before index: Int) -> String {
@@ -107,7 +107,7 @@ package struct SourceOverview: Equatable, Sendable {
 
 extension SourceOverview.Source {
   /// Whether it is open and has reported something.
-  package var isRead: Bool {
+  package var isAvailable: Bool {
     switch condition {
     case .searching, .good: true
     case .waiting, .lost, .ended: false
@@ -117,7 +117,7 @@ extension SourceOverview.Source {
   /// Its condition as text.
   package var conditionText: String {
     switch condition {
-    case .waiting: unreadable ?? "no data from \(name) yet"
+    case .waiting: unreadableData ?? "no data from \(name) yet"
     case .searching(let rejection):
       "\(name) has no acceptable position\(rejection.map { " (rejected: \($0.sentence.text))" } ?? "")"
     case .good: "\(name) has good positions again, and is used once this has lasted for a while"

@@ -26,19 +26,20 @@ package struct SourceSelector: Sendable {
     /// Without an accepted fix for this long it counts as failed.
     package var silenceTimeout: Duration
     /// Whether it waits for `VehicleAgent.Effect.readyForNextFix` after each fix.
-    package var waits: Bool
+    package var waitsAfterFix: Bool
     /// For `FixFilter.Configuration.pace`.
     package var pace: Double
     /// Whether it is left unread while no fix is needed (`VehicleAgent.Effect.needFixes`).
     package var isPausable: Bool
 
     package init(
-      id: Int, label: String, silenceTimeout: Duration, waits: Bool = false, pace: Double = 1, isPausable: Bool = false
+      id: Int, label: String, silenceTimeout: Duration, waitsAfterFix: Bool = false, pace: Double = 1,
+      isPausable: Bool = false
     ) {
       self.id = id
       self.label = label
       self.silenceTimeout = silenceTimeout
-      self.waits = waits
+      self.waitsAfterFix = waitsAfterFix
       self.pace = pace
       self.isPausable = isPausable
     }
@@ -89,7 +90,7 @@ package struct SourceSelector: Sendable {
   private static let agreementTime = Duration.seconds(3)
 
   private var entries: [SourceState] = []
-  private var filter: FixFilter.Configuration
+  private var limits: FixFilter.Configuration
   private var timeBounds: TimeBounds?
   /// When fixes ceased to be needed; nil while they are needed.
   private var unneededSince: BootInstant?
@@ -99,18 +100,18 @@ package struct SourceSelector: Sendable {
   private var lastSource: Int?
   private var clockOffset: Duration?
   /// Timestamp of the newest position that was sent or enqueued; nil after it was corrected.
-  private var reported: Timestamp?
+  private var lastReportedTime: Timestamp?
   private var hold: SourceOverview.Hold?
   /// Consecutive fixes of a clock that differs by more than `maxAge`.
   private var contradiction: (since: BootInstant, count: Int)?
   /// Sources that wait for `readyForNextFix`.
-  private var waiting: [Int] = []
+  private var waitingIDs: [Int] = []
   /// The overview after the last input.
   package private(set) var overview = SourceOverview(sources: [])
 
   /// - Parameter filter: the filter's settings. There are no sources yet.
   package init(filter: FixFilter.Configuration) {
-    self.filter = filter
+    limits = filter
   }
 
   /// When to handle `deadline`; nil if there is none.
@@ -120,7 +121,7 @@ package struct SourceSelector: Sendable {
     var earliest: BootInstant?
     for index in entries.indices where !isUnread(entries[index]) {
       switch entries[index].condition {
-      case .good: earliest = .earliest(earliest, entries[index].silentAt)
+      case .good: earliest = .earliest(earliest, entries[index].silenceDeadline)
       // The start deadline only matters while no source is used.
       case .waiting, .searching:
         guard used == nil, !entries[index].isStartPhaseOver else { break }
@@ -140,10 +141,10 @@ package struct SourceSelector: Sendable {
       guard let index = entries.firstIndex(where: { $0.source.id == id }) else { break }
       switch report {
       case .fix(let fix):
-        if entries[index].source.waits { waiting.append(id) }
+        if entries[index].source.waitsAfterFix { waitingIDs.append(id) }
         result = (entries[index].evaluate(fix, at: now), fix, index)
       case .reading(let name): entries[index].startReading(as: name)
-      case .detecting(let what): entries[index].unreadable = what
+      case .detecting(let what): entries[index].unreadableData = what
       case .sky(let count): entries[index].satellitesInView = count
       case .lost(let why):
         entries[index].condition = .lost(why)
@@ -154,11 +155,11 @@ package struct SourceSelector: Sendable {
       }
     case .reported(let time):
       // This changes no source.
-      reported = max(reported ?? time, time)
+      lastReportedTime = max(lastReportedTime ?? time, time)
       return []
     case .replaced(let configured): replaceSources(with: configured, at: now.boot)
     case .configured(let filter):
-      self.filter = filter
+      limits = filter
       for index in entries.indices { entries[index].configure(filter) }
     case .needed(let isNeeded):
       if isNeeded, let since = unneededSince {
@@ -169,7 +170,7 @@ package struct SourceSelector: Sendable {
       unneededSince = isNeeded ? nil : unneededSince ?? now.boot
     case .time(let bounds):
       timeBounds = bounds
-      for index in entries.indices { entries[index].filter.trust(bounds) }
+      for index in entries.indices { entries[index].filter.setTimeBounds(bounds) }
     case .deadline: break
     }
     if entries.count > 1 {
@@ -205,8 +206,8 @@ package struct SourceSelector: Sendable {
     let (usedID, lastSourceID) = (used.map { old[$0].source.id }, lastSource.map { old[$0].source.id })
     entries = configured.map { source in
       guard var entry = old.first(where: { $0.source.id == source.id }) else {
-        var entry = SourceState(source, filter: filter, at: now)
-        entry.filter.trust(timeBounds)
+        var entry = SourceState(source, filter: limits, at: now)
+        entry.filter.setTimeBounds(timeBounds)
         return entry
       }
       entry.source = source
@@ -229,9 +230,9 @@ package struct SourceSelector: Sendable {
         hold = found
         return .held(accepted, found)
       }
-      invalidatesLater = reported.map { accepted.time <= $0 } ?? false
+      invalidatesLater = lastReportedTime.map { accepted.time <= $0 } ?? false
     }
-    if invalidatesLater { reported = nil }
+    if invalidatesLater { lastReportedTime = nil }
     lastSource = index
     clockOffset = entries[index].clockOffset
     hold = nil
@@ -241,16 +242,16 @@ package struct SourceSelector: Sendable {
 
   /// Why a fix with this timestamp, from a different source than the last fix, is held; nil if it is not.
   private func holdReason(of time: Timestamp, by entry: SourceState) -> SourceOverview.Hold? {
-    guard let reported, let clockOffset else { return nil }
+    guard let lastReportedTime, let clockOffset else { return nil }
     // Timestamps of recordings are unrelated to elapsed time.
-    let offset = filter.usesRecordedTimes ? min(time - reported, .zero) : entry.clockOffset - clockOffset
-    if offset > filter.maxAge || .zero - offset > filter.maxAge { return .contradicted(offset: offset) }
-    return time <= reported ? .behind(by: reported - time) : nil
+    let offset = limits.usesRecordedTimes ? min(time - lastReportedTime, .zero) : entry.clockOffset - clockOffset
+    if offset > limits.maxAge || .zero - offset > limits.maxAge { return .contradicted(offset: offset) }
+    return time <= lastReportedTime ? .behind(by: lastReportedTime - time) : nil
   }
 
   /// Why a fix that arrived now would be held. Its timestamp is extrapolated from the last one of its source.
   private func expectedHold(of entry: SourceState, at now: BootInstant) -> SourceOverview.Hold? {
-    let time = filter.usesRecordedTimes ? entry.newest : entry.time(at: now)
+    let time = limits.usesRecordedTimes ? entry.newestTime : entry.time(at: now)
     let hold = time.flatMap { holdReason(of: $0, by: entry) }
     return hold == .behind(by: .zero) ? nil : hold
   }
@@ -264,16 +265,17 @@ package struct SourceSelector: Sendable {
     let count = (contradiction?.count ?? 0) + 1
     let since = contradiction?.since ?? now
     contradiction = (since, count)
-    return count >= FixFilter.agreement && (filter.usesRecordedTimes || now - since >= SourceSelector.agreementTime)
+    return count >= FixFilter.agreementCount
+      && (limits.usesRecordedTimes || now - since >= SourceSelector.agreementTime)
   }
 
   /// Whether a source waits for `VehicleAgent.Effect.readyForNextFix`.
-  package var hasWaitingSource: Bool { !waiting.isEmpty }
+  package var hasWaitingSource: Bool { !waitingIDs.isEmpty }
 
   /// - Returns: the IDs of the sources that wait; they may report their next fix.
   package mutating func release() -> [Int] {
-    defer { waiting = [] }
-    return waiting
+    defer { waitingIDs = [] }
+    return waitingIDs
   }
 
   // MARK: - Selection

@@ -8,7 +8,7 @@ struct SourceState: Sendable {
   var name: String
   var condition = SourceOverview.Condition.waiting
   /// The data that it sends and that cannot be read yet; nil if there is none.
-  var unreadable: String?
+  var unreadableData: String?
   /// Satellites in view, as last reported without a fix.
   var satellitesInView: Int?
   var filter: FixFilter
@@ -16,13 +16,13 @@ struct SourceState: Sendable {
   private(set) var startDeadline: BootInstant
   var isStartPhaseOver = false
   /// The arrival of its last accepted fix, and of the first of the current series without a gap.
-  private var lastGood = BootInstant.boot
+  private var lastGoodAt = BootInstant.boot
   private var goodSince = BootInstant.boot
   var usedSince = BootInstant.boot
   /// How long it must be good before failback.
   private(set) var holdDown = SourceSelector.initialHoldDown
   /// Timestamp of its newest accepted fix.
-  private(set) var newest: Timestamp?
+  private(set) var newestTime: Timestamp?
   /// Its clock: the timestamp of its newest accepted fix minus elapsed time.
   private(set) var clockOffset = Duration.zero
   /// Whether its newest accepted fix is not after the previous one: the filter has corrected earlier timestamps.
@@ -51,19 +51,19 @@ struct SourceState: Sendable {
   var overview: SourceOverview.Source {
     var overview = SourceOverview.Source(id: source.id, name: name, condition: condition)
     overview.satellitesInView = satellitesInView
-    overview.unreadable = unreadable
+    overview.unreadableData = unreadableData
     return overview
   }
 
   /// When it counts as failed, if there is no accepted fix before then.
-  var silentAt: BootInstant { lastGood + source.silenceTimeout }
+  var silenceDeadline: BootInstant { lastGoodAt + source.silenceTimeout }
 
   /// From the first to the last of the consecutive accepted fixes, without the silence after them.
-  var goodDuration: Duration { lastGood - goodSince }
+  var goodDuration: Duration { lastGoodAt - goodSince }
 
   /// The current time by its clock; nil before its first accepted fix.
   func time(at now: BootInstant) -> Timestamp? {
-    newest == nil ? nil : Timestamp(milliseconds: 0) + clockOffset + (now - .boot)
+    newestTime == nil ? nil : Timestamp(milliseconds: 0) + clockOffset + (now - .boot)
   }
 
   /// Filters a fix that arrived at `now`.
@@ -71,11 +71,11 @@ struct SourceState: Sendable {
     let result = filter.evaluate(fix, at: now)
     switch result {
     case .success(let accepted):
-      if condition != .good || now.boot >= silentAt { goodSince = now.boot }
+      if condition != .good || now.boot >= silenceDeadline { goodSince = now.boot }
       condition = .good
-      lastGood = now.boot
-      isOverruling = newest.map { accepted.time <= $0 } ?? false
-      newest = accepted.time
+      lastGoodAt = now.boot
+      isOverruling = newestTime.map { accepted.time <= $0 } ?? false
+      newestTime = accepted.time
       clockOffset = accepted.time - Timestamp(milliseconds: 0) - (now.boot - .boot)
     case .failure(let rejection):
       if condition != .good, rejection != .duplicate { condition = .searching(rejection) }
@@ -85,26 +85,26 @@ struct SourceState: Sendable {
 
   mutating func startReading(as name: String) {
     self.name = name
-    unreadable = nil
+    unreadableData = nil
     if condition != .good { condition = .searching(nil) }
   }
 
   /// It was not read for this time, which does not count as silence.
   mutating func noteUnread(for time: Duration, at now: BootInstant) {
-    lastGood = lastGood + time
+    lastGoodAt = lastGoodAt + time
     goodSince = goodSince + time
     startDeadline = startDeadline + time
     filter.noteUnread(until: now)
   }
 
   mutating func expire(at now: BootInstant) {
-    if condition == .good, now >= silentAt { condition = .searching(nil) }
+    if condition == .good, now >= silenceDeadline { condition = .searching(nil) }
     if now >= startDeadline { isStartPhaseOver = true }
   }
 
   /// It was used and has failed.
   mutating func fail(at now: BootInstant) {
-    let hasFailedSoon = now - usedSince < max(SourceSelector.probation, holdDown)
-    holdDown = hasFailedSoon ? min(holdDown * 2, SourceSelector.maximumHoldDown) : SourceSelector.initialHoldDown
+    let hasFailedEarly = now - usedSince < max(SourceSelector.probation, holdDown)
+    holdDown = hasFailedEarly ? min(holdDown * 2, SourceSelector.maximumHoldDown) : SourceSelector.initialHoldDown
   }
 }

@@ -10,7 +10,7 @@ package struct AttemptLimiter: Equatable, Sendable {
   /// The minimum time between two attempts.
   package static let spacing = Duration.seconds(1)
   /// The number of consecutive intervals between attempts that need only be `spacing` long.
-  private static let burst = 5
+  private static let burstIntervals = 5
 
   /// The last attempts, oldest first, at most `perMinute`.
   package private(set) var attempts: [BootInstant] = []
@@ -33,13 +33,13 @@ package struct AttemptLimiter: Equatable, Sendable {
     if attempts.count == AttemptLimiter.perMinute { attempts.removeFirst() }
     attempts.append(now)
     for (age, attempt) in attempts.reversed().enumerated() {
-      earliest = max(earliest, attempt + AttemptLimiter.distances[age])
+      earliest = max(earliest, attempt + AttemptLimiter.minimumIntervals[age])
     }
   }
 
   /// The minimum time since the last attempt, since the one before it, and so on.
-  private static let distances = (1...perMinute).map { count -> Duration in
-    guard count > burst else { return spacing * count }
-    return .milliseconds(60_000 - (perMinute - count) * (60_000 - burst * 1000) / (perMinute - burst))
+  private static let minimumIntervals = (1...perMinute).map { count -> Duration in
+    guard count > burstIntervals else { return spacing * count }
+    return .milliseconds(60_000 - (perMinute - count) * (60_000 - burstIntervals * 1000) / (perMinute - burstIntervals))
   }
 }

@@ -63,7 +63,7 @@ extension Duration {
   }
 
   /// Whole nanoseconds, clamped to Int64 (292 years).
-  package var nanoseconds: Int64 { quotient(ofPower: 9, fives: 1_953_125) }
+  package var nanoseconds: Int64 { quotient(exponent: 9, powerOfFive: 1_953_125) }
 
   /// Seconds, to about a nanosecond.
   package var inSeconds: Double {
@@ -87,12 +87,12 @@ extension Duration {
   /// by n nearly every duration fits into 64 bits, and a division by a constant is a multiplication.
   ///
   /// - Parameters:
-  ///   - power: n.
-  ///   - fives: 5^n.
+  ///   - exponent: n.
+  ///   - powerOfFive: 5^n.
   @inline(__always)
-  func quotient(ofPower power: Int128, fives: Int64) -> Int64 {
-    if attoseconds >= 0, let shifted = Int64(exactly: attoseconds >> power) { return shifted / fives }
-    return Int64(clamping: attoseconds / (Int128(fives) << power))
+  func quotient(exponent: Int128, powerOfFive: Int64) -> Int64 {
+    if attoseconds >= 0, let shifted = Int64(exactly: attoseconds >> exponent) { return shifted / powerOfFive }
+    return Int64(clamping: attoseconds / (Int128(powerOfFive) << exponent))
   }
 
   private static var attosecondsPerSecond: Int128 { 1_000_000_000_000_000_000 }

@@ -9,7 +9,7 @@ package struct ClockComparison: Sendable {
   /// What happened between two readings.
   package enum Change: Equatable, Sendable {
     /// The machine was suspended for this long.
-    case slept(Duration)
+    case suspended(Duration)
     /// The wall clock was stepped by this much; negative is backward.
     case stepped(Duration)
   }
@@ -17,24 +17,24 @@ package struct ClockComparison: Sendable {
   /// Smaller differences can come from reading the clocks one after the other.
   package static let threshold = Duration.milliseconds(500)
 
-  private var slept: Duration
+  private var suspendedTime: Duration
   private var offset: Duration
 
   /// - Parameters:
   ///   - moment: CLOCK_BOOTTIME and CLOCK_REALTIME.
   ///   - awake: CLOCK_MONOTONIC, read with them.
   package init(_ moment: Moment, awake: Duration) {
-    slept = (moment.boot - .boot) - awake
+    suspendedTime = (moment.boot - .boot) - awake
     offset = (moment.wall - Timestamp(seconds: 0)) - (moment.boot - .boot)
   }
 
   /// What has happened since the last reading; suspend comes first.
-  package mutating func read(_ moment: Moment, awake: Duration) -> [Change] {
+  package mutating func update(_ moment: Moment, awake: Duration) -> [Change] {
     let before = self
     self = ClockComparison(moment, awake: awake)
     var changes: [Change] = []
-    let rest = slept - before.slept
-    if rest >= ClockComparison.threshold { changes.append(.slept(rest)) }
+    let suspension = suspendedTime - before.suspendedTime
+    if suspension >= ClockComparison.threshold { changes.append(.suspended(suspension)) }
     let step = offset - before.offset
     if step >= ClockComparison.threshold || step <= .zero - ClockComparison.threshold { changes.append(.stepped(step)) }
     return changes

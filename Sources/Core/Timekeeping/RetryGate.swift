@@ -12,11 +12,11 @@ package struct RetryGate: Sendable {
   /// struct of several kilobytes, such as the agents that hold a gate, even for calls that only read it.
   private var random: any RandomNumberGenerator & Sendable
   private var backoff = Backoff()
-  /// Limits of all attempts, and of those that may have reached the server; `arrivalsBefore` is the latter without the
-  /// last attempt.
+  /// Limits of all attempts, and of those that may have reached the server; `previousArrivalLimiter` is the latter
+  /// without the last attempt.
   private var limiter = AttemptLimiter()
-  private var arrivals = AttemptLimiter()
-  private var arrivalsBefore = AttemptLimiter()
+  private var arrivalLimiter = AttemptLimiter()
+  private var previousArrivalLimiter = AttemptLimiter()
   /// The last attempt succeeded.
   private var lastSucceeded = false
   private var lastResetAt: BootInstant?
@@ -33,13 +33,13 @@ package struct RetryGate: Sendable {
   ///
   /// After a success, earlier attempts that never reached the server no longer count, so that an outage does not slow
   /// down the updates after it.
-  package var earliestByLimit: BootInstant { lastSucceeded ? arrivals.earliest : limiter.earliest }
+  package var earliestByLimit: BootInstant { lastSucceeded ? arrivalLimiter.earliest : limiter.earliest }
 
   /// The same for a final attempt, which need not leave room for another.
-  package var earliestFinalByLimit: BootInstant { lastSucceeded ? arrivals.earliestFinal : limiter.earliestFinal }
+  package var earliestFinalByLimit: BootInstant { lastSucceeded ? arrivalLimiter.earliestFinal : limiter.earliestFinal }
 
   /// The attempts that limit the next one, oldest first; passed on to the next run.
-  package var attempts: [BootInstant] { lastSucceeded ? arrivals.attempts : limiter.attempts }
+  package var attempts: [BootInstant] { lastSucceeded ? arrivalLimiter.attempts : limiter.attempts }
 
   /// Counts attempts of the previous run, oldest first.
   package mutating func restore(_ attempts: [BootInstant]) {
@@ -52,13 +52,13 @@ package struct RetryGate: Sendable {
   /// Records an attempt at `now`, which counts for the rate limit.
   package mutating func attempted(at now: BootInstant) {
     limiter.attempted(at: now)
-    arrivalsBefore = arrivals
-    arrivals.attempted(at: now)
+    previousArrivalLimiter = arrivalLimiter
+    arrivalLimiter.attempted(at: now)
   }
 
   /// The last attempt failed before anything reached the server.
   package mutating func failedUnsent() {
-    arrivals = arrivalsBefore
+    arrivalLimiter = previousArrivalLimiter
   }
 
   /// The last attempt succeeded; resets the backoff.

@@ -9,8 +9,8 @@ package struct TimeBounds: Equatable, Sendable {
   private static let drift: Int64 = 5000
 
   /// The earliest and the latest civil time at which the machine can have booted.
-  private var earliestStart: Timestamp
-  private var latestStart: Timestamp
+  private var earliestBoot: Timestamp
+  private var latestBoot: Timestamp
   /// The instant of the last observation; the bounds widen from then on.
   package private(set) var at: BootInstant
 
@@ -20,24 +20,24 @@ package struct TimeBounds: Equatable, Sendable {
   ///   - since: the earliest instant at which the clock can have been read.
   ///   - now: the latest such instant.
   package init(_ time: Timestamp, precision: Duration, since: BootInstant, until now: BootInstant) {
-    earliestStart = time - (now - .boot)
-    latestStart = time + precision - (since - .boot)
+    earliestBoot = time - (now - .boot)
+    latestBoot = time + precision - (since - .boot)
     at = now
   }
 
   /// The earliest and the latest civil time of boot in milliseconds since 1970, and the instant of the observation in
   /// nanoseconds since boot: stored for the next run in the same boot.
-  package var values: [Int64] { [earliestStart.milliseconds, latestStart.milliseconds, at.nanoseconds] }
+  package var values: [Int64] { [earliestBoot.milliseconds, latestBoot.milliseconds, at.nanoseconds] }
 
   /// - Parameter values: from ``values`` of a previous run in this boot.
   /// - Returns: nil if they are inconsistent or too wide to be useful.
   package init?(values: [Int64], at now: BootInstant) {
     guard values.count == 3, values[0] <= values[1], 0 <= values[2], values[2] <= now.nanoseconds else { return nil }
-    earliestStart = Timestamp(milliseconds: values[0])
-    latestStart = Timestamp(milliseconds: values[1])
+    earliestBoot = Timestamp(milliseconds: values[0])
+    latestBoot = Timestamp(milliseconds: values[1])
     at = BootInstant(nanoseconds: values[2])
     // Wider bounds are useless.
-    guard latestStart - earliestStart <= .seconds(60) else { return nil }
+    guard latestBoot - earliestBoot <= .seconds(60) else { return nil }
   }
 
   // These run several times for each input, so they compute in milliseconds: `Duration` has 128-bit arithmetic and
@@ -50,11 +50,11 @@ package struct TimeBounds: Equatable, Sendable {
 
   /// The latest possible time.
   package func latest(at now: BootInstant) -> Timestamp {
-    latestStart.moved(milliseconds: now.milliseconds).moved(milliseconds: widening(at: now))
+    latestBoot.moved(milliseconds: now.milliseconds).moved(milliseconds: widening(at: now))
   }
 
   /// The best estimate: the lower bound without drift, which is usually close.
-  package func time(at now: BootInstant) -> Timestamp { earliestStart.moved(milliseconds: now.milliseconds) }
+  package func time(at now: BootInstant) -> Timestamp { earliestBoot.moved(milliseconds: now.milliseconds) }
 
   /// How far the bounds have widened by drift, in milliseconds, zero or more.
   private func widening(at now: BootInstant) -> Int64 {
@@ -82,8 +82,8 @@ package struct TimeBounds: Equatable, Sendable {
       self = later
       return
     }
-    earliestStart = bounds.0 - (now - .boot)
-    latestStart = bounds.1 - (now - .boot)
+    earliestBoot = bounds.0 - (now - .boot)
+    latestBoot = bounds.1 - (now - .boot)
     at = now
   }
 }

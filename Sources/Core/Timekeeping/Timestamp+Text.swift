@@ -31,21 +31,21 @@ extension Timestamp {
       }
     }
     let date = date
-    let ofDay = millisecondsOfDay
+    let timeOfDay = millisecondsOfDay
     append(Int64(date.year), width: 4)
     text.append(UInt8(ascii: "-"))
     append(Int64(date.month), width: 2)
     text.append(UInt8(ascii: "-"))
     append(Int64(date.day), width: 2)
     text.append(UInt8(ascii: "T"))
-    append(ofDay / 3_600_000, width: 2)
+    append(timeOfDay / 3_600_000, width: 2)
     text.append(UInt8(ascii: ":"))
-    append(ofDay / 60_000 % 60, width: 2)
+    append(timeOfDay / 60_000 % 60, width: 2)
     text.append(UInt8(ascii: ":"))
-    append(ofDay / 1000 % 60, width: 2)
+    append(timeOfDay / 1000 % 60, width: 2)
     if fractionDigits == 3 {
       text.append(UInt8(ascii: "."))
-      append(ofDay % 1000, width: 3)
+      append(timeOfDay % 1000, width: 3)
     }
     text.append(UInt8(ascii: "Z"))
   }
@@ -61,10 +61,10 @@ extension Timestamp {
       reader.skip(":"), let minute = reader.number(width: 2), minute < 60, reader.skip(":"),
       let second = reader.number(width: 2), second <= 60
     else { return nil }
-    var ofDay = Int64(((hour * 60 + minute) * 60 + second) * 1000)
+    var timeOfDay = Int64(((hour * 60 + minute) * 60 + second) * 1000)
     if reader.skip(".") {
       guard let fraction = reader.fraction() else { return nil }
-      ofDay += fraction
+      timeOfDay += fraction
     }
     if reader.skip("Z") || reader.skip("z") {
       guard reader.isAtEnd else { return nil }
@@ -80,9 +80,9 @@ extension Timestamp {
       guard let hours = reader.number(width: 2), hours < 24, reader.skip(":"), let minutes = reader.number(width: 2),
         minutes < 60, reader.isAtEnd
       else { return nil }
-      ofDay -= sign * Int64((hours * 60 + minutes) * 60_000)
+      timeOfDay -= sign * Int64((hours * 60 + minutes) * 60_000)
     }
-    self.init(date, millisecondsOfDay: ofDay)
+    self.init(date, millisecondsOfDay: timeOfDay)
   }
 
   /// Parses the preferred date format of HTTP (RFC 9110, section 5.6.7), as in `Sat, 21 Nov 2026 08:30:00 GMT`. Nil for

@@ -55,7 +55,7 @@ extension Duration {
   fileprivate static var attosecondsPerMillisecond: Int128 { 1_000_000_000_000_000 }
 
   /// Whole milliseconds, truncated toward zero, clamped to Int64.
-  var milliseconds: Int64 { quotient(ofPower: 15, fives: 30_517_578_125) }
+  var milliseconds: Int64 { quotient(exponent: 15, powerOfFive: 30_517_578_125) }
 }
 
 extension Timestamp {

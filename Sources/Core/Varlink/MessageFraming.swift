@@ -12,14 +12,14 @@ package struct MessageFraming: Sendable {
   }
 
   /// The end of a message of Varlink.
-  package static let varlinkEnd: UInt8 = 0
+  package static let varlinkTerminator: UInt8 = 0
   /// The end of a line.
-  package static let lineEnd = UInt8(ascii: "\n")
+  package static let lineTerminator = UInt8(ascii: "\n")
 
   private let limit: Int
   private var buffer: [UInt8] = []
   /// Nil before the first message.
-  private var end: UInt8?
+  private var terminator: UInt8?
 
   /// - Parameter limit: the maximum size of a message in bytes, without its end.
   package init(limit: Int) {
@@ -33,20 +33,21 @@ package struct MessageFraming: Sendable {
 
   /// Removes and returns the next message; nil if none is complete, or if it is too long.
   package mutating func next() -> Message? {
-    guard let index = endIndex, index <= limit else { return nil }
-    let end = buffer[index]
-    self.end = end
+    guard let index = terminatorIndex, index <= limit else { return nil }
+    let terminator = buffer[index]
+    self.terminator = terminator
     let message = Array(buffer[..<index])
     buffer.removeFirst(index + 1)
-    return end == MessageFraming.varlinkEnd ? .varlink(message) : .line(message)
+    return terminator == MessageFraming.varlinkTerminator ? .varlink(message) : .line(message)
   }
 
   /// Whether the next message exceeds the limit: `next` remains nil, and the connection must be closed.
-  package var isTooLong: Bool { (endIndex ?? buffer.count) > limit }
+  package var isTooLong: Bool { (terminatorIndex ?? buffer.count) > limit }
 
-  private var endIndex: Int? {
+  private var terminatorIndex: Int? {
     buffer.firstIndex { byte in
-      end.map { byte == $0 } ?? (byte == MessageFraming.varlinkEnd || byte == MessageFraming.lineEnd)
+      terminator.map { byte == $0 }
+        ?? (byte == MessageFraming.varlinkTerminator || byte == MessageFraming.lineTerminator)
     }
   }
 }

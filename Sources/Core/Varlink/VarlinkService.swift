@@ -9,11 +9,11 @@ package struct VarlinkService: Sendable {
     /// The name without the interface.
     package var name: String
     /// Its parameters, all required.
-    package var parameters: [String: Kind]
+    package var parameters: [String: ParameterType]
     /// Whether it has any number of replies, so that only a client that accepts more than one may call it.
     package var isStream: Bool
 
-    package init(_ name: String, _ parameters: [String: Kind] = [:], isStream: Bool = false) {
+    package init(_ name: String, _ parameters: [String: ParameterType] = [:], isStream: Bool = false) {
       self.name = name
       self.parameters = parameters
       self.isStream = isStream
@@ -21,7 +21,7 @@ package struct VarlinkService: Sendable {
   }
 
   /// The type of a parameter.
-  package enum Kind: String, Sendable {
+  package enum ParameterType: String, Sendable {
     case bool, string, int
   }
 
@@ -33,7 +33,7 @@ package struct VarlinkService: Sendable {
     case reply(VarlinkReply)
   }
 
-  private static let standard = "org.varlink.service"
+  private static let standardInterface = "org.varlink.service"
   private static let getInfo = Method("GetInfo")
   private static let getDescription = Method("GetInterfaceDescription", ["interface": .string])
 
@@ -59,27 +59,27 @@ package struct VarlinkService: Sendable {
 
   /// Validates a call, and answers calls of `org.varlink.service`.
   package func handle(_ call: VarlinkCall) -> Validation {
-    let isStandard = call.interface == VarlinkService.standard
+    let isStandard = call.interface == VarlinkService.standardInterface
     guard isStandard || call.interface == interface else {
-      return fail("InterfaceNotFound", "interface", call.interface)
+      return errorReply("InterfaceNotFound", "interface", call.interface)
     }
     let known = isStandard ? [VarlinkService.getInfo, VarlinkService.getDescription] : methods
     guard let method = known.first(where: { $0.name == call.method }) else {
-      return fail("MethodNotFound", "method", "\(call.interface).\(call.method)")
+      return errorReply("MethodNotFound", "method", "\(call.interface).\(call.method)")
     }
-    if call.isUpgrade { return fail("InvalidParameter", "parameter", "upgrade") }
-    if let name = VarlinkService.mistake(call.parameters, method) {
-      return fail("InvalidParameter", "parameter", name)
+    if call.isUpgrade { return errorReply("InvalidParameter", "parameter", "upgrade") }
+    if let name = VarlinkService.invalidParameter(in: call.parameters, of: method) {
+      return errorReply("InvalidParameter", "parameter", name)
     }
     if method.isStream, !call.acceptsMore || call.isOneway {
-      return .reply(VarlinkReply(error: "\(VarlinkService.standard).ExpectedMore", [:]))
+      return .reply(VarlinkReply(error: "\(VarlinkService.standardInterface).ExpectedMore", [:]))
     }
     guard isStandard else { return .call(method) }
     return .reply(method == VarlinkService.getInfo ? info : describe(call.parameters["interface"]?.string ?? ""))
   }
 
   /// The name of the first parameter that is unknown, missing or of the wrong type; nil if all are valid.
-  private static func mistake(_ parameters: [String: JSONValue], _ method: Method) -> String? {
+  private static func invalidParameter(in parameters: [String: JSONValue], of method: Method) -> String? {
     if let unknown = parameters.keys.filter({ method.parameters[$0] == nil }).min() { return unknown }
     return method.parameters.keys.sorted().first { name in
       switch method.parameters[name] {
@@ -92,23 +92,23 @@ package struct VarlinkService: Sendable {
     }
   }
 
-  private func fail(_ error: String, _ field: String, _ value: String) -> Validation {
-    .reply(VarlinkReply(error: "\(VarlinkService.standard).\(error)", [field: .string(value)]))
+  private func errorReply(_ error: String, _ field: String, _ value: String) -> Validation {
+    .reply(VarlinkReply(error: "\(VarlinkService.standardInterface).\(error)", [field: .string(value)]))
   }
 
   private var info: VarlinkReply {
     VarlinkReply([
       "vendor": .string(vendor), "product": .string(vendor), "version": .string(version), "url": .string(""),
-      "interfaces": .array([.string(VarlinkService.standard), .string(interface)]),
+      "interfaces": .array([.string(VarlinkService.standardInterface), .string(interface)]),
     ])
   }
 
   private func describe(_ name: String) -> VarlinkReply {
     switch name {
     case interface: VarlinkReply(["description": .string(description)])
-    case VarlinkService.standard: VarlinkReply(["description": .string(VarlinkService.standardDescription)])
+    case VarlinkService.standardInterface: VarlinkReply(["description": .string(VarlinkService.standardDescription)])
     default:
-      VarlinkReply(error: "\(VarlinkService.standard).InterfaceNotFound", ["interface": .string(name)])
+      VarlinkReply(error: "\(VarlinkService.standardInterface).InterfaceNotFound", ["interface": .string(name)])
     }
   }
 

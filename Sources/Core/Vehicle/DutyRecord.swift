@@ -9,7 +9,7 @@ package struct DutyRecord: Equatable, Sendable {
   /// not be written or read: the record then applies to the vehicle of the settings, until the driver chooses again.
   package var vehicle: String?
   /// Whether Fleet Engine has accepted OFFLINE for this vehicle.
-  package var isAccepted = false
+  package var isOfflineAccepted = false
 
   package init(since: Timestamp?, vehicle: String? = nil) {
     self.since = since
@@ -25,14 +25,16 @@ package struct DutyRecord: Equatable, Sendable {
     let name = lines[1].dropFirst(DutyRecord.vehicleKey.count)
     guard !name.isEmpty, name.utf8.allSatisfy({ (33...126).contains($0) }) else { return }
     vehicle = String(name)
-    isAccepted = lines.count >= 4 && lines[2] == DutyRecord.acceptedLine
+    isOfflineAccepted = lines.count >= 4 && lines[2] == DutyRecord.acceptedLine
   }
 
   /// A line with the time in RFC 3339, or `unknown`; a line with the vehicle, if it is known; and a line if OFFLINE was
   /// accepted for it.
   package var text: String {
     "\(since?.canonicalJSON ?? "unknown")\n"
-      + (vehicle.map { "\(DutyRecord.vehicleKey)\($0)\n" + (isAccepted ? "\(DutyRecord.acceptedLine)\n" : "") } ?? "")
+      + (vehicle.map { name in
+        "\(DutyRecord.vehicleKey)\(name)\n" + (isOfflineAccepted ? "\(DutyRecord.acceptedLine)\n" : "")
+      } ?? "")
   }
 
   private static let vehicleKey = "vehicle "

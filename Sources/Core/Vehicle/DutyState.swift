@@ -10,7 +10,7 @@ struct DutyState: Equatable, Sendable {
   private(set) var offDuty: DutyRecord?
   private var isTokenFileChanged = false
   /// OFFLINE was accepted, but a position with ONLINE may still arrive after it.
-  private(set) var isAcceptedEarly = false
+  private(set) var isOfflineAcceptedEarly = false
 
   /// Whether the vehicle is to be OFFLINE.
   var isOffline: Bool { pause != nil || offDuty != nil }
@@ -21,10 +21,10 @@ struct DutyState: Equatable, Sendable {
   mutating func pause(_ record: PauseRecord) -> PauseRecord? {
     guard pause == nil else { return nil }
     var record = record
-    if let offDuty, offDuty.isAccepted {
-      record.offline = record.offline ?? offDuty.vehicle
+    if let offDuty, offDuty.isOfflineAccepted {
+      record.offlineVehicle = record.offlineVehicle ?? offDuty.vehicle
     } else {
-      isAcceptedEarly = false
+      isOfflineAcceptedEarly = false
     }
     pause = record
     isTokenFileChanged = false
@@ -33,10 +33,10 @@ struct DutyState: Equatable, Sendable {
 
   /// The token file has changed.
   ///
-  /// - Parameter isNeeded: whether OFFLINE is still pending, which needs a token during a pause.
+  /// - Parameter isTokenNeeded: whether OFFLINE is still pending, which needs a token during a pause.
   /// - Returns: whether to read the file now; otherwise it is read at the end of the pause.
-  mutating func tokenFileChanged(isNeeded: Bool = false) -> Bool {
-    guard pause != nil, !isNeeded else { return true }
+  mutating func admitTokenFileChange(isTokenNeeded: Bool = false) -> Bool {
+    guard pause != nil, !isTokenNeeded else { return true }
     isTokenFileChanged = true
     return false
   }
@@ -58,11 +58,11 @@ struct DutyState: Equatable, Sendable {
     if let offDuty {
       // A record that could not be read is replaced by the driver's new choice.
       guard offDuty.vehicle == nil, record.vehicle != nil else { return nil }
-      record.isAccepted = offDuty.isAccepted
+      record.isOfflineAccepted = offDuty.isOfflineAccepted
     } else if let pause {
-      if let vehicle = record.vehicle, pause.offline == vehicle { record.isAccepted = true }
+      if let vehicle = record.vehicle, pause.offlineVehicle == vehicle { record.isOfflineAccepted = true }
     } else {
-      isAcceptedEarly = false
+      isOfflineAcceptedEarly = false
     }
     offDuty = record
     return record
@@ -79,10 +79,10 @@ struct DutyState: Equatable, Sendable {
   /// Whether OFFLINE is not yet final for this vehicle: it was not accepted, or a position with ONLINE may still arrive
   /// after it. False on duty without a pause.
   ///
-  /// - Parameter vehicle: as in ``PauseRecord/offline``.
+  /// - Parameter vehicle: as in ``PauseRecord/offlineVehicle``.
   func isOfflinePending(for vehicle: String) -> Bool {
-    if let pause { return pause.offline != vehicle }
-    return offDuty.map { !$0.isAccepted || ($0.vehicle ?? vehicle) != vehicle } ?? false
+    if let pause { return pause.offlineVehicle != vehicle }
+    return offDuty.map { !$0.isOfflineAccepted || ($0.vehicle ?? vehicle) != vehicle } ?? false
   }
 
   /// Fleet Engine has accepted OFFLINE for this vehicle.
@@ -92,10 +92,10 @@ struct DutyState: Equatable, Sendable {
   ///   pause, and if OFFLINE has to be sent again.
   mutating func acceptedOffline(of vehicle: String, isEarly: Bool) -> Bool {
     guard isOfflinePending(for: vehicle) else { return false }
-    isAcceptedEarly = isEarly
+    isOfflineAcceptedEarly = isEarly
     guard !isEarly else { return false }
-    pause?.offline = vehicle
-    offDuty?.isAccepted = true
+    pause?.offlineVehicle = vehicle
+    offDuty?.isOfflineAccepted = true
     return true
   }
 
@@ -103,7 +103,7 @@ struct DutyState: Equatable, Sendable {
   ///
   /// - Returns: whether the previous driver was off duty.
   mutating func vehicleChanged() -> Bool {
-    isAcceptedEarly = false
+    isOfflineAcceptedEarly = false
     return goOnline() != nil
   }
 }

@@ -87,8 +87,8 @@ package enum Event: Equatable, Sendable {
   indirect case interrupted(UpdateFailure)
   /// - Parameters:
   ///   - past: the number of past positions in the update.
-  ///   - at: nil if coordinates must not be logged.
-  case updateAccepted(past: Int, at: VehicleLocation?)
+  ///   - location: nil if coordinates must not be logged.
+  case updateAccepted(past: Int, location: VehicleLocation?)
 
   /// From now on this release sends plain updates to this server, which has rejected compact ones, most recently with
   /// this HTTP status, and accepted plain ones.
@@ -104,7 +104,7 @@ package enum Event: Equatable, Sendable {
   /// - Parameter left: the remaining lifetime of the previous token; nil: there is none.
   indirect case tokenFailed(TokenFailure, left: Duration?, suppressed: Int)
   /// The last failure, including what is wrong with the token itself.
-  indirect case tokenRefused(UpdateFailure?, retry: Duration)
+  indirect case tokenRefused(UpdateFailure?, retryDelay: Duration)
   /// A line of the token command's standard error, without secrets.
   case tokenRemark(ExternalText)
   case tokenRestored(life: Duration, AccessToken.LifetimeSource)
@@ -118,8 +118,8 @@ package enum Event: Equatable, Sendable {
   /// The last of this many past positions was delivered.
   case backfilled(Int)
   indirect case backfillRefused(UpdateFailure, suppressed: Int)
-  /// - Parameter within: the interpolation error of the thinned track, in metres.
-  case positionsDropped(Int, Backlog.Removal, within: Double = 0, suppressed: Int)
+  /// - Parameter interpolationError: of the thinned track, in metres.
+  case positionsDropped(Int, Backlog.Removal, interpolationError: Double = 0, suppressed: Int)
   /// Positions of vehicles that the settings do not name were dropped to make room.
   case othersDropped(Int)
   /// The number of positions that were read from disk.
@@ -158,14 +158,14 @@ package enum Event: Equatable, Sendable {
   case vehicleFree(after: Duration)
   /// It cannot be determined whether another process has the vehicle: the reason, and what to do.
   case vehicleNotLocked(String)
-  /// - Parameter isOld: whether the pause began before the daemon started.
-  case paused(PauseRecord, isOld: Bool)
+  /// - Parameter isRestored: whether the pause began before the daemon started.
+  case paused(PauseRecord, isRestored: Bool)
   /// - Parameter after: nil if the duration is unknown.
   case pauseEnded(after: Duration?)
   /// The reason.
   case pauseNotKept(String)
-  /// - Parameter isOld: whether the driver went off duty before the daemon started.
-  case offDuty(DutyRecord, isOld: Bool)
+  /// - Parameter isRestored: whether the driver went off duty before the daemon started.
+  case offDuty(DutyRecord, isRestored: Bool)
   /// - Parameters:
   ///   - after: nil if the duration is unknown.
   ///   - isPaused: whether ONLINE waits for the end of a pause.
@@ -181,8 +181,8 @@ package enum Event: Equatable, Sendable {
   indirect case stateOfflineFailed(UpdateFailure, suppressed: Int)
   /// Fleet Engine did not accept OFFLINE for this vehicle in time.
   ///
-  /// - Parameter isRepeated: whether the next start sends it again.
-  case stateOfflineMissing(vehicle: String, isRepeated: Bool)
+  /// - Parameter isSentAtNextStart: whether the next start sends it again.
+  case stateOfflineMissing(vehicle: String, isSentAtNextStart: Bool)
 }
 
 /// The number of a source, in order of priority.

@@ -76,15 +76,17 @@ struct EventRateLimiter: Sendable {
   // MARK: - The backlog
 
   mutating func backlogRestored(_ count: Int) -> Event {
-    outages.announceBacklog()
+    outages.markBacklogAnnounced()
     return .backlogRestored(count)
   }
 
-  /// - Parameter within: the interpolation error of the thinned track, in metres.
-  mutating func removed(_ count: Int, _ reason: Backlog.Removal, within: Double, at now: BootInstant) -> Event? {
+  /// - Parameter interpolationError: of the thinned track, in metres.
+  mutating func removed(
+    _ count: Int, _ reason: Backlog.Removal, interpolationError: Double, at now: BootInstant
+  ) -> Event? {
     guard reason != .delivered else { return nil }
     return removals.admit(reason.rawValue, at: now).map {
-      .positionsDropped(count, reason, within: within, suppressed: $0)
+      .positionsDropped(count, reason, interpolationError: interpolationError, suppressed: $0)
     }
   }
 
@@ -104,17 +106,17 @@ struct EventRateLimiter: Sendable {
 
   // MARK: - Network and clock
 
-  /// - Parameter names: the links in use.
-  mutating func network(_ change: NetworkGate.Change, names: [String], at now: BootInstant) -> Event? {
+  /// - Parameter links: the names of the links in use.
+  mutating func networkChanged(_ change: NetworkGate.Change, links: [String], at now: BootInstant) -> Event? {
     switch change {
-    case .none, .moved: return nil
+    case .none, .pathChanged: return nil
     case .lost:
       let suppressed = networkLosses.admit("network", at: now)
       isNetworkLossReported = suppressed != nil
       return suppressed.map { .networkLost(suppressed: $0) }
     case .back(let time):
       // The return of a flapping interface is reported as rarely as its loss.
-      return isNetworkLossReported ? .networkBack(names, after: time) : nil
+      return isNetworkLossReported ? .networkBack(links, after: time) : nil
     }
   }
 

@@ -23,7 +23,7 @@ struct FixMonitor: Equatable, Sendable {
   /// When reading of a source began; nil if none is read.
   private var readSince: BootInstant?
   /// The missing first fix was reported.
-  private var isOverdue = false
+  private var isMissingReported = false
   /// Why the last fix was rejected; nil if it was accepted, or there was none.
   private(set) var rejection: FixRejection?
   /// Whether fixes are needed, and when that began.
@@ -46,10 +46,10 @@ struct FixMonitor: Equatable, Sendable {
   var isLost: Bool { if case .lost = state { true } else { false } }
 
   /// When to report a missing fix; nil if it was reported, or cannot be missing yet.
-  var missingAt: BootInstant? {
+  var missingDeadline: BootInstant? {
     guard isNeeded else { return nil }
     return switch state {
-    case .none: isOverdue ? nil : readSince.map { max($0, neededSince) + FixMonitor.firstFixTimeout }
+    case .none: isMissingReported ? nil : readSince.map { max($0, neededSince) + FixMonitor.firstFixTimeout }
     case .present(_, let at): max(at, neededSince) + FixMonitor.timeout
     case .lost: nil
     }
@@ -94,15 +94,15 @@ struct FixMonitor: Equatable, Sendable {
     self.isNeeded = isNeeded
   }
 
-  /// `missingAt` has passed.
+  /// `missingDeadline` has passed.
   ///
   /// - Parameter inView: satellites in view; nil if the receiver does not report them.
   /// - Returns: nil if there is nothing to report.
   mutating func reportMissing(inView: Int?, at now: BootInstant) -> Event? {
     switch state {
     case .none:
-      guard let readSince, !isOverdue else { return nil }
-      isOverdue = true
+      guard let readSince, !isMissingReported else { return nil }
+      isMissingReported = true
       return .noFix(after: now - readSince, inView: inView, rejection)
     case .present(let fix, let at):
       state = .lost(fix, at: at)

@@ -51,7 +51,7 @@ package struct Lifecycle: Equatable, Sendable {
         result = isRestart ? .restarting : .stopped
         return
       }
-      if statistics.acceptedFixes <= statistics.contradictingFixes {
+      if statistics.acceptedFixes <= statistics.nonDuplicateRejections {
         result = .rejected
       } else {
         result = undelivered == 0 ? .delivered : .undelivered
@@ -75,7 +75,7 @@ package struct Lifecycle: Equatable, Sendable {
   /// The run ends so that the next one can begin.
   private(set) var isRestart = false
   /// The part of the remaining time that is reserved for OFFLINE.
-  private var reserve = Duration.zero
+  private var offlineReserve = Duration.zero
 
   /// Neither stopping nor draining.
   package var isRunning: Bool { state == .running }
@@ -92,7 +92,7 @@ package struct Lifecycle: Equatable, Sendable {
   var isSettingOffline: Bool { if case .settingOffline = state { true } else { false } }
 
   /// The part of the time for the end of a run that is reserved for OFFLINE: half of it, at most 5 s.
-  static func reserve(of time: Duration) -> Duration { min(time / 2, .seconds(5)) }
+  static func offlineReserve(of time: Duration) -> Duration { min(time / 2, .seconds(5)) }
 
   /// Every source has ended.
   ///
@@ -102,7 +102,7 @@ package struct Lifecycle: Equatable, Sendable {
   /// - Returns: whether this begins the end of the run.
   mutating func drain(until deadline: BootInstant, reserving reserve: Duration = .zero) -> Bool {
     guard isRunning else { return false }
-    self.reserve = reserve
+    offlineReserve = reserve
     state = .draining(until: deadline - reserve)
     return true
   }
@@ -121,7 +121,7 @@ package struct Lifecycle: Equatable, Sendable {
     if begins { self.isRestart = isRestart }
     switch state {
     case .running, .draining:
-      self.reserve = reserve
+      offlineReserve = reserve
       state = .stopping(until: deadline - reserve, attempted: false)
     case .settingOffline(let until, let attempted, _):
       state = .settingOffline(until: min(until, deadline), attempted: attempted, isStopRequested: true)
@@ -131,7 +131,7 @@ package struct Lifecycle: Equatable, Sendable {
   }
 
   /// An attempt is made: if a stop was requested, it is the final one of its kind.
-  mutating func attempt() {
+  mutating func beginAttempt() {
     switch state {
     case .stopping(let until, _): state = .stopping(until: until, attempted: true)
     case .settingOffline(let until, _, let isStopRequested):
@@ -141,11 +141,12 @@ package struct Lifecycle: Equatable, Sendable {
   }
 
   /// No more positions are sent, only OFFLINE, once.
-  mutating func setOffline() {
+  mutating func beginSettingOffline() {
     switch state {
-    case .draining(let until): state = .settingOffline(until: until + reserve, attempted: false, isStopRequested: false)
+    case .draining(let until):
+      state = .settingOffline(until: until + offlineReserve, attempted: false, isStopRequested: false)
     case .stopping(let until, _):
-      state = .settingOffline(until: until + reserve, attempted: false, isStopRequested: true)
+      state = .settingOffline(until: until + offlineReserve, attempted: false, isStopRequested: true)
     case .running, .settingOffline, .finished: break
     }
   }

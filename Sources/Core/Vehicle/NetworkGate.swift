@@ -14,7 +14,7 @@ struct NetworkGate: Sendable {
     case lost
     case back(after: Duration)
     /// An address or route has changed: connections may be dead.
-    case moved
+    case pathChanged
   }
 
   private var state: NetworkState?
@@ -44,17 +44,17 @@ struct NetworkGate: Sendable {
     }
     let old = state
     state = new
-    let hasMoved = old.map { new.mayInvalidateConnections(of: $0) } ?? false
+    let hasPathChanged = old.map { new.mayInvalidateConnections(of: $0) } ?? false
     if new.isUsable {
       let since = absentSince
       absentSince = nil
       isContradicted = false
       if let since { return .back(after: now - since) }
-      return hasMoved ? .moved : .none
+      return hasPathChanged ? .pathChanged : .none
     }
     // An earlier success without a visible network proves nothing once a visible network has been lost.
     if old?.isUsable == true { isContradicted = false }
-    guard !isAbsent, !isContradicted else { return hasMoved ? .moved : .none }
+    guard !isAbsent, !isContradicted else { return hasPathChanged ? .pathChanged : .none }
     absentSince = now
     // At the start nothing has been tried yet: one attempt is allowed.
     suppressedUntil = old == nil ? now : now + NetworkGate.probeInterval

@@ -8,7 +8,7 @@ struct NetworkOutage: Sendable {
 
   /// When the outage began; nil: the last attempt reached a server.
   private var since: BootInstant?
-  /// What was last returned by `change`.
+  /// What was last returned by `updateIsLong`.
   private(set) var isLong = false
 
   /// There is no network, or an attempt failed without a response.
@@ -18,7 +18,7 @@ struct NetworkOutage: Sendable {
   mutating func reached() { since = nil }
 
   /// Whether there is a long outage; nil if that has not changed since the last call.
-  mutating func change(at now: BootInstant) -> Bool? {
+  mutating func updateIsLong(at now: BootInstant) -> Bool? {
     let isLongNow = since.map { now - $0 >= NetworkOutage.longThreshold } ?? false
     guard isLongNow != isLong else { return nil }
     isLong = isLongNow

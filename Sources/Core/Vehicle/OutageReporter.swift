@@ -19,7 +19,7 @@ struct OutageReporter: Sendable {
     var isReported = false
     /// Failures since the last report, and the categories that were reported.
     var attempts = 0
-    var kinds: Set<UpdateFailure.Category> = []
+    var reportedCategories: Set<UpdateFailure.Category> = []
     var remindersSent = 0
   }
 
@@ -49,12 +49,12 @@ struct OutageReporter: Sendable {
       }
       outage.isReported = true
       outage.attempts = 0
-      outage.kinds = [failure.category]
+      outage.reportedCategories = [failure.category]
       reportedAt = now
       defer { suppressed = 0 }
       return .offline(failure, after: lasted, suppressed: suppressed)
     }
-    if outage.kinds.insert(failure.category).inserted {
+    if outage.reportedCategories.insert(failure.category).inserted {
       outage.attempts = 0
       return .offline(failure, after: lasted, suppressed: 0)
     }
@@ -92,13 +92,13 @@ struct OutageReporter: Sendable {
   }
 
   /// Restored positions were reported.
-  mutating func announceBacklog() {
+  mutating func markBacklogAnnounced() {
     isAnnounced = true
   }
 
   /// The settings changed: problems are reported at once.
   mutating func settingsChanged() {
-    outage?.kinds = []
+    outage?.reportedCategories = []
     reportedAt = nil
   }
 

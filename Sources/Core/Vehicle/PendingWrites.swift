@@ -16,7 +16,7 @@ struct PendingWrites: Sendable {
     /// Nil: delete.
     var record: Backlog.Record?
     /// Whether the store may have a row for this key.
-    var isKnown: Bool
+    var mayBeStored: Bool
   }
 
   /// By vehicle, in order of time: a dictionary of positions would need three times the memory. New positions are
@@ -35,20 +35,20 @@ struct PendingWrites: Sendable {
 
   mutating func add(_ change: Backlog.Change, of vehicle: FleetEngineVehicle) {
     switch change {
-    case .added(let record): PendingWrites.put([record], isKnown: false, in: &entries[vehicle, default: []])
+    case .added(let record): PendingWrites.put([record], mayBeStored: false, in: &entries[vehicle, default: []])
     // A record without a pending insert is in the store.
-    case .changed(let records): PendingWrites.put(records, isKnown: true, in: &entries[vehicle, default: []])
+    case .changed(let records): PendingWrites.put(records, mayBeStored: true, in: &entries[vehicle, default: []])
     case .removed(let ids, _): PendingWrites.remove(ids, in: &entries[vehicle, default: []])
     }
   }
 
-  private static func put(_ records: [Backlog.Record], isKnown: Bool, in list: inout [Entry]) {
+  private static func put(_ records: [Backlog.Record], mayBeStored: Bool, in list: inout [Entry]) {
     var new = [Entry]()
     for record in records {
       if let slot = slot(of: record.id, in: list) {
         list[slot].record = record
       } else {
-        new.append(Entry(id: record.id, record: record, isKnown: isKnown))
+        new.append(Entry(id: record.id, record: record, mayBeStored: mayBeStored))
       }
     }
     insert(new, in: &list)
@@ -58,13 +58,13 @@ struct PendingWrites: Sendable {
     var (new, hasUnwritten) = ([Entry](), false)
     for id in ids {
       guard let slot = slot(of: id, in: list) else {
-        new.append(Entry(id: id, record: nil, isKnown: true))
+        new.append(Entry(id: id, record: nil, mayBeStored: true))
         continue
       }
       list[slot].record = nil
-      if !list[slot].isKnown { hasUnwritten = true }
+      if !list[slot].mayBeStored { hasUnwritten = true }
     }
-    if hasUnwritten { list.removeAll { $0.record == nil && !$0.isKnown } }
+    if hasUnwritten { list.removeAll { $0.record == nil && !$0.mayBeStored } }
     insert(new, in: &list)
   }
 
@@ -91,17 +91,17 @@ struct PendingWrites: Sendable {
   /// written.
   mutating func startOver(_ records: [Backlog.Record], of vehicle: FleetEngineVehicle) {
     entries = entries.mapValues { list in
-      list.compactMap { $0.record == nil ? nil : Entry(id: $0.id, record: $0.record, isKnown: false) }
+      list.compactMap { $0.record == nil ? nil : Entry(id: $0.id, record: $0.record, mayBeStored: false) }
     }
     var list: [Entry] = []
-    PendingWrites.insert(records.map { Entry(id: $0.id, record: $0, isKnown: false) }, in: &list)
+    PendingWrites.insert(records.map { Entry(id: $0.id, record: $0, mayBeStored: false) }, in: &list)
     entries[vehicle] = list
   }
 
   /// Starts to write what is pending, or the first part of it; `written` or `notWritten` follows.
   ///
   /// - Returns: ordered by vehicle and time.
-  mutating func batch() -> [StoreAgent.Write] {
+  mutating func beginBatch() -> [StoreAgent.Write] {
     inProgress = [:]
     var writes = [StoreAgent.Write]()
     let vehicles = entries.keys.sorted { one, other in
@@ -148,8 +148,8 @@ struct PendingWrites: Sendable {
         continue
       }
       rest.removeFirst()
-      if next.record != nil || entry.isKnown {
-        merged.append(Entry(id: entry.id, record: next.record, isKnown: entry.isKnown))
+      if next.record != nil || entry.mayBeStored {
+        merged.append(Entry(id: entry.id, record: next.record, mayBeStored: entry.mayBeStored))
       }
     }
     return merged + rest

@@ -9,7 +9,7 @@ struct RepeatLimiter: Sendable {
   private static let maximumRows = 32
 
   private struct Row {
-    var lastAt: BootInstant
+    var lastAdmittedAt: BootInstant
     var suppressed = 0
   }
 
@@ -19,17 +19,19 @@ struct RepeatLimiter: Sendable {
   /// - Returns: nil if this event is suppressed; otherwise the number suppressed since the last one admitted.
   mutating func admit(_ subject: String, at now: BootInstant) -> Int? {
     guard let row = rows[subject] else {
-      if rows.count == RepeatLimiter.maximumRows, let oldest = rows.min(by: { $0.value.lastAt < $1.value.lastAt }) {
+      if rows.count == RepeatLimiter.maximumRows,
+        let oldest = rows.min(by: { $0.value.lastAdmittedAt < $1.value.lastAdmittedAt })
+      {
         rows[oldest.key] = nil
       }
-      rows[subject] = Row(lastAt: now)
+      rows[subject] = Row(lastAdmittedAt: now)
       return 0
     }
-    guard now - row.lastAt >= RepeatLimiter.period else {
+    guard now - row.lastAdmittedAt >= RepeatLimiter.period else {
       rows[subject]?.suppressed += 1
       return nil
     }
-    rows[subject] = Row(lastAt: now)
+    rows[subject] = Row(lastAdmittedAt: now)
     return row.suppressed
   }
 

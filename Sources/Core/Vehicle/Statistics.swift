@@ -15,7 +15,7 @@ package struct Statistics: Equatable, Sendable {
   /// Fixes that the filter accepted.
   package var acceptedFixes: Int { fixes - rejected.values.reduce(0, +) }
   /// Rejected fixes except duplicates.
-  package var contradictingFixes: Int { rejected.reduce(0) { $0 + ($1.key == .duplicate ? 0 : $1.value) } }
+  package var nonDuplicateRejections: Int { rejected.reduce(0) { $0 + ($1.key == .duplicate ? 0 : $1.value) } }
   /// Requests to Fleet Engine.
   package var attempts = 0
   /// Requests that Fleet Engine accepted.

@@ -200,12 +200,12 @@ package struct StoreAgent: Sendable {
   /// The pause between two commits of changes that were pending together: the disk blocks the event loop during each.
   private static let batchPause = Duration.milliseconds(10)
   /// The backoff after a failure.
-  private static let retry = Backoff.Bounds.equalJitter(.seconds(5), cap: .seconds(300))
+  private static let retryBackoff = Backoff.Bounds.equalJitter(.seconds(5), cap: .seconds(300))
 
   private var configuration: Configuration
   private var vehicle: FleetEngineVehicle
   /// New settings with another directory, while pending changes are written to the old file.
-  private var next: (configuration: Configuration, vehicle: FleetEngineVehicle)?
+  private var nextSettings: (configuration: Configuration, vehicle: FleetEngineVehicle)?
   private var state = State.closed
   private var pending = PendingWrites()
   private var isInOutage = false
@@ -239,7 +239,7 @@ package struct StoreAgent: Sendable {
   }
 
   /// Whether no operation is in progress, and the settings of `configured` are in use.
-  package var isSettled: Bool { (state == .open || state == .closed || state == .ended) && next == nil }
+  package var isSettled: Bool { (state == .open || state == .closed || state == .ended) && nextSettings == nil }
 
   /// Whether the file is closed after `close`.
   package var hasEnded: Bool { state == .ended }
@@ -291,7 +291,7 @@ package struct StoreAgent: Sendable {
   /// Begins the next operation, unless one is in progress.
   private mutating func proceed(at now: BootInstant) -> [Effect] {
     guard state == .open || state == .closed else { return [] }
-    if next != nil {
+    if nextSettings != nil {
       // Write what is pending to the old file, if possible.
       if state == .open, !pending.isEmpty { return commit(Attempt(), at: now) }
       state = .moving
@@ -322,7 +322,7 @@ package struct StoreAgent: Sendable {
 
   private mutating func commit(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     dueAt = nil
-    let batch = pending.batch()
+    let batch = pending.beginBatch()
     guard !batch.isEmpty else { return committed(attempt, at: now) }
     state = .committing(attempt)
     return [.perform(.commit(batch))]
@@ -407,7 +407,7 @@ package struct StoreAgent: Sendable {
   /// Retries after a backoff, with a new connection: after an I/O error the old one may be unusable.
   private mutating func fail(_ failure: Failure, at now: BootInstant) -> [Effect] {
     isFailing = true
-    _ = gate.failed(StoreAgent.retry, at: now)
+    _ = gate.failed(StoreAgent.retryBackoff, at: now)
     state = .closed
     return [.perform(.close)] + report(.memoryOnly(failure.message))
   }
@@ -430,8 +430,8 @@ package struct StoreAgent: Sendable {
       dueAt = pending.isEmpty ? nil : now + commitInterval
       resetBackoff()
       isRestorePending = true
-      if let next { (configuration, vehicle) = next }
-      next = nil
+      if let nextSettings { (configuration, vehicle) = nextSettings }
+      nextSettings = nil
       state = .closed
       return []
     default: return []
@@ -440,7 +440,7 @@ package struct StoreAgent: Sendable {
 
   private mutating func configure(_ new: Configuration, _ newVehicle: FleetEngineVehicle) {
     isReady = false
-    guard new.directory == configuration.directory else { return next = (new, newVehicle) }
+    guard new.directory == configuration.directory else { return nextSettings = (new, newVehicle) }
     if newVehicle != vehicle { isRestorePending = true }
     (configuration, vehicle) = (new, newVehicle)
   }

@@ -75,30 +75,30 @@ struct StoredRunState: Equatable, Sendable {
       else { return nil }
       return Array(words.dropFirst())
     }
-    func numbers(_ key: String, most: Int) -> [Int64]? {
-      guard let words = next(key), words.count <= most else { return nil }
+    func numbers(_ key: String, atMost limit: Int) -> [Int64]? {
+      guard let words = next(key), words.count <= limit else { return nil }
       let numbers = words.compactMap { Int64($0) }
       return numbers.count == words.count ? numbers : nil
     }
-    func instants(_ key: String, most: Int) -> [BootInstant]? {
-      guard let numbers = numbers(key, most: most), numbers == numbers.sorted(),
+    func instants(_ key: String, atMost limit: Int) -> [BootInstant]? {
+      guard let numbers = numbers(key, atMost: limit), numbers == numbers.sorted(),
         numbers.allSatisfy({ 0 <= $0 && $0 <= now.nanoseconds })
       else { return nil }
       return numbers.map { BootInstant(nanoseconds: $0) }
     }
     guard lines.popFirst().map({ $0 == StoredRunState.title }) == true, let boot = next("boot"), boot.count == 1,
       let vehicle = next("vehicle"), vehicle.count == 1,
-      let attempts = instants("attempts", most: AttemptLimiter.perMinute),
-      let inFlight = numbers("underway", most: 1), inFlight.count == 1, (0...2).contains(inFlight[0]),
-      let accepted = instants("accepted", most: 1), let time = numbers("time", most: 3)
+      let attempts = instants("attempts", atMost: AttemptLimiter.perMinute),
+      let inFlight = numbers("underway", atMost: 1), inFlight.count == 1, (0...2).contains(inFlight[0]),
+      let accepted = instants("accepted", atMost: 1), let time = numbers("time", atMost: 3)
     else { return nil }
     // Earlier versions do not write this line.
     if lines.first?.hasPrefix("delivered") == true {
-      guard let delivered = numbers("delivered", most: 1) else { return nil }
+      guard let delivered = numbers("delivered", atMost: 1) else { return nil }
       self.delivered = delivered.first.map { Timestamp(milliseconds: $0) }
     }
     guard next("end") == [] else { return nil }
-    if let times = numbers("arrivals", most: 3), times.count == DeliveryAgent.RequestKind.allCases.count,
+    if let times = numbers("arrivals", atMost: 3), times.count == DeliveryAgent.RequestKind.allCases.count,
       times.allSatisfy({ $0 >= 0 })
     {
       let instants = times.map { BootInstant(nanoseconds: $0) }
@@ -133,8 +133,8 @@ extension VehicleAgent {
     // A request that was in flight may have arrived at any time until now, but not after its deadline.
     let deadline = (stored.attempts.last ?? now.boot) + configuration.delivery.endpoint.deadline
     let start = stored.inFlight == .position ? min(now.boot, deadline) : stored.floorStart
-    let isSame = stored.vehicle == StoredRunState.name(of: configuration.delivery.endpoint.vehicle)
-    if isSame {
+    let isSameVehicle = stored.vehicle == StoredRunState.name(of: configuration.delivery.endpoint.vehicle)
+    if isSameVehicle {
       let latest = now.boot + configuration.delivery.endpoint.deadline
       for (kind, end) in stored.arrivals ?? stored.inFlight.map({ [$0: deadline] }) ?? [:] {
         apply(delivery.handle(.mayArrive(kind, until: min(end, latest)), at: now.boot), at: now, &effects)
@@ -142,17 +142,19 @@ extension VehicleAgent {
     }
     apply(
       delivery.handle(
-        .restoredLimits(stored.attempts, floorStart: isSame ? start : nil, delivered: isSame ? stored.delivered : nil),
+        .restoredLimits(
+          stored.attempts, floorStart: isSameVehicle ? start : nil,
+          delivered: isSameVehicle ? stored.delivered : nil),
         at: now.boot),
       at: now, &effects)
   }
 
   mutating func storeRunState(at now: Moment, _ effects: inout [Effect]) {
-    guard let boot = configuration.boot, delivery.configuration.isLimited else { return }
+    guard let boot = configuration.boot, delivery.configuration.isRateLimited else { return }
     let (attempts, floorStart) = delivery.limits
     let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
-      inFlight: delivery.inFlight ?? delivery.mayArrive(at: now.boot), arrivals: delivery.arrivals,
+      inFlight: delivery.inFlight ?? delivery.mayArrive(at: now.boot), arrivals: delivery.arrivalDeadlines,
       floorStart: floorStart,
       bounds: clock.confirmedBounds(at: now),
       delivered: delivery.newestDelivered)

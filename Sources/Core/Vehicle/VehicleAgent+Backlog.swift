@@ -11,12 +11,13 @@ extension VehicleAgent {
     effects.append(.backlog(change))
     guard case .removed(let ids, let reason) = change else { return }
     statistics.removed[reason, default: 0] += ids.count
-    report(eventLimiter.removed(ids.count, reason, within: delivery.backlog.thinnedWithin, at: now), &effects)
+    report(
+      eventLimiter.removed(ids.count, reason, interpolationError: delivery.backlog.thinnedWithin, at: now), &effects)
   }
 
   /// In a long outage the store collects changes for longer.
   mutating func noteOutage(at now: BootInstant, _ effects: inout [Effect]) {
-    if let isLong = network.outage.change(at: now) { effects.append(.collectChanges(inOutage: isLong)) }
+    if let isLong = network.outage.updateIsLong(at: now) { effects.append(.collectChanges(inOutage: isLong)) }
   }
 
   mutating func restoreBacklog(_ records: [Backlog.Record], at now: Moment, _ effects: inout [Effect]) {

@@ -20,13 +20,13 @@ extension VehicleAgent {
       case .selectSource: feedSelector(.deadline, at: now, &effects)
       case .readStore: apply(delivery.handle(.readStore, at: now.boot), at: now, &effects)
       case .lockVehicle:
-        lock.attempt(at: now.boot)
+        lock.beginAttempt(at: now.boot)
         effects.append(.lockVehicle)
       case .reviewTime: reviewTime(at: now, &effects)
       case .enqueue: enqueue(at: now, &effects)
       case .askForToken: apply(tokens.handle(.needed, at: now), at: now, &effects)
       case .send(let isDue): send(isDue: isDue, at: now, &effects)
-      case .goOffline: goOffline(at: now, &effects)
+      case .goOffline: sendOffline(at: now, &effects)
       case .setOffline: setOffline(at: now, &effects)
       case .finish: finish(at: now, &effects)
       }
@@ -35,7 +35,7 @@ extension VehicleAgent {
 
   /// Sends the newest position.
   private mutating func send(isDue: Bool, at now: Moment, _ effects: inout [Effect]) {
-    lifecycle.attempt()
+    lifecycle.beginAttempt()
     // Prefetches the next token while the current one is valid.
     apply(tokens.handle(.needed, at: now), at: now, &effects)
     guard let newest = policy.newest ?? delivery.liveWithoutFix(notAfter: liveLimit),
@@ -69,8 +69,8 @@ extension VehicleAgent {
   }
 
   /// Sets the vehicle's state to OFFLINE.
-  private mutating func goOffline(at now: Moment, _ effects: inout [Effect]) {
-    lifecycle.attempt()
+  private mutating func sendOffline(at now: Moment, _ effects: inout [Effect]) {
+    lifecycle.beginAttempt()
     apply(tokens.handle(.needed, at: now), at: now, &effects)
     guard let token = tokens.token(at: now.boot) else { return }
     statistics.attempts += 1
@@ -87,23 +87,23 @@ extension VehicleAgent {
       apply(delivery.handle(.cancel, at: now.boot), at: now, &effects)
       effects.append(.dropConnections)
     }
-    lifecycle.setOffline()
+    lifecycle.beginSettingOffline()
   }
 
   /// Ends the run; undelivered positions are in the backlog for the next start.
   private mutating func finish(at now: Moment, _ effects: inout [Effect]) {
     apply(delivery.handle(.cancel, at: now.boot), at: now, &effects)
-    var missing = 0
+    var unqueuedCount = 0
     if !isSuspended, let newest = policy.newest, newest.time != delivery.delivered?.time {
       apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
-      if !delivery.backlog.contains(newest.time) { missing = 1 }
+      if !delivery.backlog.contains(newest.time) { unqueuedCount = 1 }
     }
     if isOfflinePending || setsOfflineAtEnd && !delivery.isOffline {
       let vehicle = configuration.delivery.endpoint.vehicle.vehicleID
-      effects.append(.event(.stateOfflineMissing(vehicle: vehicle, isRepeated: dutyState.isOffline)))
+      effects.append(.event(.stateOfflineMissing(vehicle: vehicle, isSentAtNextStart: dutyState.isOffline)))
     }
-    let undelivered = delivery.backlog.count + missing
-    effects.append(.finished(lifecycle.finish(undelivered: undelivered, isStored: missing == 0, statistics)))
+    let undelivered = delivery.backlog.count + unqueuedCount
+    effects.append(.finished(lifecycle.finish(undelivered: undelivered, isStored: unqueuedCount == 0, statistics)))
   }
 
   // MARK: - Outcomes
@@ -199,7 +199,7 @@ extension VehicleAgent {
     handleAccepted(past: past, sentAt: sentAt, at: now, &effects)
     if delivery.vehicleState == .offline { acceptedOffline(sentAt: sentAt, at: now, &effects) }
     effects += eventLimiter.updateAccepted(past: past, pending: delivery.backlog.count, at: now.boot).map { .event($0) }
-    effects.append(.event(.updateAccepted(past: past, at: configuration.logsPositions ? live : nil)))
+    effects.append(.event(.updateAccepted(past: past, location: configuration.logsPositions ? live : nil)))
   }
 
   /// Handles an accepted update of any kind.
@@ -286,9 +286,9 @@ extension VehicleAgent {
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
         let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }
         report(eventLimiter.tokenFailed(failure, left: left, at: now.boot), &effects)
-      case .commandOutput(let lines):
+      case .commandErrorLines(let lines):
         for line in lines { effects.append(.event(.tokenRemark(line))) }
-      case .repeatedlyRejected(let retry): effects.append(.event(.tokenRefused(delivery.failure, retry: retry)))
+      case .repeatedlyRejected(let delay): effects.append(.event(.tokenRefused(delivery.failure, retryDelay: delay)))
       }
     }
   }

@@ -38,7 +38,7 @@ extension VehicleAgent {
     if record != nil { noteEarlierRequests(at: now, &effects) }
     // Store it first: a pause that was confirmed survives a power cut.
     if record == nil { effects.append(.storePause(new)) }
-    effects.append(.event(.paused(new, isOld: record != nil)))
+    effects.append(.event(.paused(new, isRestored: record != nil)))
     suspendDelivery(at: now, &effects)
   }
 
@@ -78,7 +78,7 @@ extension VehicleAgent {
     } else {
       effects.append(.storeDuty(new))
     }
-    if dutyRefusal == nil { effects.append(.event(.offDuty(new, isOld: record != nil))) }
+    if dutyRefusal == nil { effects.append(.event(.offDuty(new, isRestored: record != nil))) }
   }
 
   mutating func goOnline(at now: Moment, _ effects: inout [Effect]) {
@@ -111,7 +111,7 @@ extension VehicleAgent {
   }
 
   /// When OFFLINE is due: at once, and, if it was accepted too early, again when no ONLINE can arrive after it.
-  var offlineDue: BootInstant { dutyState.isAcceptedEarly ? delivery.onlineMayArriveUntil : .boot }
+  var offlineDue: BootInstant { dutyState.isOfflineAcceptedEarly ? delivery.onlineMayArriveUntil : .boot }
 
   /// Fleet Engine has accepted OFFLINE, alone or with a position.
   mutating func acceptedOffline(sentAt: BootInstant, at now: Moment, _ effects: inout [Effect]) {
@@ -148,7 +148,7 @@ extension VehicleAgent {
   /// A token file that changes during a pause is read after it, or at once if OFFLINE needs a token; one that changes
   /// while another process has the vehicle is read afterwards.
   mutating func tokenFileChanged(at now: Moment, _ effects: inout [Effect]) {
-    if lock.tokenFileChanged(), dutyState.tokenFileChanged(isNeeded: isOfflinePending) {
+    if lock.admitTokenFileChange(), dutyState.admitTokenFileChange(isTokenNeeded: isOfflinePending) {
       apply(tokens.handle(.fileChanged, at: now), at: now, &effects)
     }
   }

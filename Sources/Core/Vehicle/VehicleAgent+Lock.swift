@@ -16,7 +16,7 @@ extension VehicleAgent {
   /// - Parameter holder: the process that has locked the vehicle; nil if this one has, or if the machine has no such
   ///   locks.
   mutating func vehicleLocked(by holder: VehicleHolder?, at now: Moment, _ effects: inout [Effect]) {
-    switch lock.attempted(holder, at: now.boot) {
+    switch lock.attemptEnded(holder, at: now.boot) {
     case .none: break
     case .begins(let isNew):
       if let holder { effects.append(.event(.vehicleInUse(by: holder))) }
@@ -44,7 +44,7 @@ extension VehicleAgent {
   mutating func resumeDelivery(at now: Moment, _ effects: inout [Effect]) {
     forgetPositions()
     apply(delivery.handle(.fixForgotten, at: now.boot), at: now, &effects)
-    endWaits(at: now, &effects)
+    resetBackoffs(at: now, &effects)
   }
 
   private mutating func forgetPositions() {

@@ -10,10 +10,10 @@ extension VehicleAgent {
   mutating func networkChanged(_ state: NetworkState, at now: Moment, _ effects: inout [Effect]) {
     if !state.isUsable, configuration.needsNetwork { network.outage.noteUnreachable(at: now.boot) }
     let change = network.update(state, isNeeded: configuration.needsNetwork, at: now.boot)
-    report(eventLimiter.network(change, names: state.names, at: now.boot), &effects)
+    report(eventLimiter.networkChanged(change, links: state.linkNames, at: now.boot), &effects)
     switch change {
     case .none, .lost: break
-    case .back, .moved: resetConnections(at: now, &effects)
+    case .back, .pathChanged: resetConnections(at: now, &effects)
     }
   }
 
@@ -24,11 +24,11 @@ extension VehicleAgent {
     apply(delivery.handle(.cancel, at: now.boot), at: now, &effects)
     apply(tokens.handle(.cancel, at: now), at: now, &effects)
     effects.append(.dropConnections)
-    endWaits(at: now, &effects)
+    resetBackoffs(at: now, &effects)
   }
 
   /// The cause of failures is gone: resets the backoffs.
-  mutating func endWaits(at now: Moment, _ effects: inout [Effect]) {
+  mutating func resetBackoffs(at now: Moment, _ effects: inout [Effect]) {
     apply(delivery.handle(.networkUp, at: now.boot), at: now, &effects)
     apply(tokens.handle(.networkUp, at: now), at: now, &effects)
   }

@@ -106,15 +106,15 @@ extension VehicleAgent {
   /// The step that is due while running, whether or not positions are sent.
   private func dueStep(at now: BootInstant) -> Plan.Step? {
     if let selectionAt = selector.nextDeadline, now >= selectionAt { return .selectSource }
-    if let missingAt = fixes.missingAt, now >= missingAt { return .reportFixMissing }
-    if let readAt = delivery.storeDue, now >= readAt { return .readStore }
+    if let missingDeadline = fixes.missingDeadline, now >= missingDeadline { return .reportFixMissing }
+    if let readAt = delivery.storeReadDueAt, now >= readAt { return .readStore }
     return nil
   }
 
   /// The same decision, but its wait ends when the next step of `dueStep` is due.
   private func interruptedBySteps(_ decision: Decision) -> Decision {
-    decision.interrupted(at: fixes.missingAt).interrupted(at: selector.nextDeadline).interrupted(
-      at: delivery.storeDue)
+    decision.interrupted(at: fixes.missingDeadline).interrupted(at: selector.nextDeadline).interrupted(
+      at: delivery.storeReadDueAt)
   }
 
   private func decideInState(at now: BootInstant) -> Decision {
@@ -134,12 +134,12 @@ extension VehicleAgent {
       // During a pause only OFFLINE can be delivered.
       if let pause = dutyState.pause {
         guard isOfflinePending else { return .act(.finish) }
-        if let readAt = delivery.storeDue, now >= readAt { return .act(.readStore) }
-        return decideOffline(pause, at: now).interrupted(at: end).interrupted(at: delivery.storeDue)
+        if let readAt = delivery.storeReadDueAt, now >= readAt { return .act(.readStore) }
+        return decideOffline(pause, at: now).interrupted(at: end).interrupted(at: delivery.storeReadDueAt)
       }
-      if let readAt = delivery.storeDue, isDrained || now >= readAt { return .act(.readStore) }
+      if let readAt = delivery.storeReadDueAt, isDrained || now >= readAt { return .act(.readStore) }
       if isDrained, !delivery.isStorePending { return .act(.finish) }
-      return decideWithoutPause(at: now).interrupted(at: end).interrupted(at: delivery.storeDue)
+      return decideWithoutPause(at: now).interrupted(at: end).interrupted(at: delivery.storeReadDueAt)
     case .running:
       if let step = dueStep(at: now) { return .act(step) }
       return interruptedBySteps(dutyState.pause.map { decidePaused($0, at: now) } ?? decideWithoutPause(at: now))
@@ -184,7 +184,7 @@ extension VehicleAgent {
       return now >= lapse ? .act(.reviewTime) : .wait(until: lapse, .attempt(nil))
     }
     let isNew = delivery.delivered.map { $0.time < stored.time } ?? true
-    let grace = lifecycle.isRunning ? configuration.delivery.interval : .zero
+    let grace = lifecycle.isRunning ? configuration.delivery.backfillInterval : .zero
     let due = isNew ? delivery.withoutFixSince + grace : .distantFuture
     let attempt = nextAttempt(of: isNew ? nil : stored.time, due: due, hasUndeliveredLastPosition: false, at: now)
     if attempt.isReady(at: now) { return .act(attempt.token == .valid ? .send(isDue: isNew) : .askForToken) }
@@ -311,7 +311,7 @@ extension VehicleAgent {
       at: at, due: wantedAt, limit: earliest > wantedAt ? limit : nil, token: .valid, isDelayedByToken: false)
     guard !tokens.hasToken(at: max(now, at)) else { return attempt }
     attempt.token = tokens.isFetching ? .fetching : .missing
-    attempt.at = tokens.isFetching ? nil : max(at, tokens.earliest)
+    attempt.at = tokens.isFetching ? nil : max(at, tokens.earliestFetch)
     attempt.isDelayedByToken = attempt.at != at
     return attempt
   }
@@ -329,7 +329,7 @@ extension VehicleAgent {
     let at = attempt.at ?? .boot
     if delivery.hasOverduePosition { return delivery.failure == nil ? .report(at) : .retry(at) }
     if attempt.limit != nil || attempt.due == onlineDue { return .report(at) }
-    let expected = max(policy.expected(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at)
+    let expected = max(policy.expectedReport(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at)
     return policy.isParked || fixes.isLost ? .heartbeat(expected) : .report(expected)
   }
 
@@ -384,7 +384,7 @@ extension VehicleAgent {
     let at = attempt.at ?? attempt.due
     if let limit = attempt.limit { return .rateLimited(until: at, by: limit) }
     if attempt.due == onlineDue { return .notDue(until: at) }
-    return .notDue(until: max(policy.expected(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at))
+    return .notDue(until: max(policy.expectedReport(hasFixes: !fixes.isLost) ?? at, earliestAttempt.at))
   }
 
   /// Why OFFLINE has not been accepted yet.

@@ -10,7 +10,7 @@ extension VehicleAgent {
     // The final attempt carries the position that was newest when it was made.
     if lifecycle.isFinalAttemptMade { return }
     // The fixes of a receiver without a date are dated by the best known clock.
-    let best = Moment(boot: now.boot, wall: clock.currentTime(at: now) ?? now.wall)
+    let best = Moment(boot: now.boot, wall: clock.updateBestTime(at: now) ?? now.wall)
     for effect in selector.handle(input, at: best) {
       switch effect {
       case .accepted(let accepted, let invalidatesLater):
@@ -32,7 +32,7 @@ extension VehicleAgent {
           effects.append(.event(.sourceLost("\(names) has ended without an accepted position")))
         }
         let limit = configuration.drainLimit
-        if lifecycle.drain(until: now.boot + limit, reserving: reserve(of: limit)) {
+        if lifecycle.drain(until: now.boot + limit, reserving: offlineReserve(of: limit)) {
           effects += [.event(.stopping(.sourcesEnded)), .stopping(within: limit)]
         }
       }
@@ -49,7 +49,7 @@ extension VehicleAgent {
   private func changes(since before: SourceOverview) -> [Event] {
     let overview = selector.overview
     guard overview.sources.count > 1 else {
-      if let source = overview.sources.first, source.isRead, source.name != before.name {
+      if let source = overview.sources.first, source.isAvailable, source.name != before.name {
         return [.sourceOpened(source.name)]
       }
       if case .lost(let why) = overview.sources.first?.condition, why != before.lossReason { return [.sourceLost(why)] }
@@ -62,7 +62,7 @@ extension VehicleAgent {
       let number = SourceNumber(index, of: overview.sources.count)
       switch new.condition {
       case .lost, .ended: events.append(.sourceLost(new.conditionText, number))
-      case .searching, .good: if old?.isRead != true { events.append(.sourceOpened(new.name, number)) }
+      case .searching, .good: if old?.isAvailable != true { events.append(.sourceOpened(new.name, number)) }
       case .waiting: break
       }
     }

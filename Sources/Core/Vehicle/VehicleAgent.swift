@@ -247,11 +247,11 @@ package struct VehicleAgent: Sendable {
     case .storeReplaced(let directory): effects.append(.event(.storeReplaced(directory: directory)))
     case .storeRowsDropped(let count, let reason):
       statistics.removed[reason, default: 0] += count
-      report(eventLimiter.removed(count, reason, within: 0, at: now.boot), &effects)
+      report(eventLimiter.removed(count, reason, interpolationError: 0, at: now.boot), &effects)
     case .storeStartsOver: break
     case .othersDropped(let count): effects.append(.event(.othersDropped(count)))
     case .stop(let time, let signal):
-      if lifecycle.stop(until: now.boot + time, reserving: reserve(of: time)) {
+      if lifecycle.stop(until: now.boot + time, reserving: offlineReserve(of: time)) {
         effects += [.event(.stopping(.signal(signal))), .stopping(within: time)]
       }
     case .directoryDeleted(let path, let time):
@@ -340,7 +340,7 @@ package struct VehicleAgent: Sendable {
     let bounds = clock.assessment.bounds
     if review.hasNewBounds { feedSelector(.time(bounds), at: now, &effects) }
     if review.hasNewAssessment, let bounds { dropWrongTimes(bounds, at: now, &effects) }
-    if review.hasNewCertificateTime { endWaits(at: now, &effects) }
+    if review.hasNewCertificateTime { resetBackoffs(at: now, &effects) }
     switch review.clockChange {
     case .wrong(let error): effects.append(.event(.clockWrong(error)))
     case .right: effects.append(.event(.clockRight))
@@ -372,7 +372,7 @@ package struct VehicleAgent: Sendable {
   // MARK: - Settings
 
   /// The part of the time for shutdown that is reserved for OFFLINE.
-  func reserve(of time: Duration) -> Duration { setsOfflineAtEnd ? Lifecycle.reserve(of: time) : .zero }
+  func offlineReserve(of time: Duration) -> Duration { setsOfflineAtEnd ? Lifecycle.offlineReserve(of: time) : .zero }
 
   private mutating func configure(
     _ new: Configuration, lockedBy holder: VehicleHolder?, at now: Moment, _ effects: inout [Effect]
@@ -381,7 +381,7 @@ package struct VehicleAgent: Sendable {
     let before = configuration
     if isOtherVehicle, isOfflinePending {
       effects.append(
-        .event(.stateOfflineMissing(vehicle: before.delivery.endpoint.vehicle.vehicleID, isRepeated: false)))
+        .event(.stateOfflineMissing(vehicle: before.delivery.endpoint.vehicle.vehicleID, isSentAtNextStart: false)))
     }
     if !new.needsNetwork { network.reset() }
     configuration = new

@@ -5,10 +5,10 @@ package struct VehicleHolder: Equatable, Sendable {
   /// Its systemd unit, such as `fleet-locationd@van.service`; nil if it is not a service.
   package var unit: String?
   /// Its process ID; nil if unknown.
-  package var process: Int32?
+  package var processID: Int32?
 
-  package init(unit: String?, process: Int32?) {
+  package init(unit: String?, processID: Int32?) {
     self.unit = unit
-    self.process = process
+    self.processID = processID
   }
 }

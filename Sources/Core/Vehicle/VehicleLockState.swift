@@ -4,7 +4,7 @@ import Timekeeping
 /// Whether another process on this machine has locked the vehicle, and when to try again to lock it.
 struct VehicleLockState: Equatable, Sendable {
   /// The time between two attempts. Each costs one system call, and is made only while another process has the vehicle.
-  static let interval = Duration.seconds(5)
+  static let attemptInterval = Duration.seconds(5)
 
   /// The result of an attempt.
   enum Change: Equatable {
@@ -37,30 +37,30 @@ struct VehicleLockState: Equatable, Sendable {
   ///
   /// - Parameter holder: the process that has locked the vehicle; nil if this one has, or if the machine has no such
   ///   locks.
-  mutating func attempted(_ holder: VehicleHolder?, at now: BootInstant) -> Change {
+  mutating func attemptEnded(_ holder: VehicleHolder?, at now: BootInstant) -> Change {
     guard let holder else {
       guard let ended = wait else { return .none }
       wait = nil
       return .ends(after: now - ended.since, isTokenFileChanged: ended.isTokenFileChanged)
     }
     guard let before = wait else {
-      wait = Wait(holder: holder, since: now, nextAttempt: now + VehicleLockState.interval)
+      wait = Wait(holder: holder, since: now, nextAttempt: now + VehicleLockState.attemptInterval)
       return .begins(isNew: true)
     }
     wait?.holder = holder
-    wait?.nextAttempt = now + VehicleLockState.interval
+    wait?.nextAttempt = now + VehicleLockState.attemptInterval
     return before.holder == holder ? .none : .begins(isNew: false)
   }
 
   /// An attempt is being made; its result follows.
-  mutating func attempt(at now: BootInstant) {
-    wait?.nextAttempt = now + VehicleLockState.interval
+  mutating func beginAttempt(at now: BootInstant) {
+    wait?.nextAttempt = now + VehicleLockState.attemptInterval
   }
 
   /// The token file has changed.
   ///
   /// - Returns: whether to read it now; otherwise it is read when this process has the vehicle.
-  mutating func tokenFileChanged() -> Bool {
+  mutating func admitTokenFileChange() -> Bool {
     guard wait != nil else { return true }
     wait?.isTokenFileChanged = true
     return false

@@ -18,9 +18,9 @@ package final class BacklogStore {
     /// Keys of rows that are not valid positions.
     package var damaged: [Backlog.ID] = []
     /// The number of rows without a vehicle, as occur in a damaged file, that were deleted since the last read.
-    package var orphaned = 0
+    package var orphanedCount = 0
     /// The number of oldest rows that were deleted, because more rows are stored than can be queued.
-    package var excess = 0
+    package var excessCount = 0
   }
 
   private let file: StoreFile
@@ -28,7 +28,7 @@ package final class BacklogStore {
   private let put: Statement
   private let delete: Statement
   private let select: Statement
-  private let count: Statement
+  private let countRows: Statement
   private let addVehicle: Statement
   private let findVehicle: Statement
   private var keys: [FleetEngineVehicle: Int64] = [:]
@@ -37,7 +37,7 @@ package final class BacklogStore {
   /// Whether the file was just created.
   package let isNew: Bool
   /// Deleted rows without a vehicle that have not been reported yet.
-  private var orphaned = 0
+  private var unreportedOrphanedCount = 0
   /// The state of the files after the last write.
   private var lastWrite: FileState
 
@@ -48,18 +48,18 @@ package final class BacklogStore {
   /// a page that has changed a dozen times is written by the checkpoint only once.
   private static let logPages: Int64 = 1024
   /// Additional positions to delete when making room, so that making room is rarely necessary.
-  private static let additionalRoom = 500
+  private static let additionalDeletions = 500
   /// The maximum number of rows that are read: a full backlog, and positions that were stored before it was read.
   package static let maximumRows = Backlog.maximumRecords + 1000
   /// A file with more invalid rows than this is damaged as a whole.
-  static let maximumDamaged = 10_000
+  static let maximumDamagedRows = 10_000
 
   /// Opens or creates the file. A damaged or foreign file is renamed (set aside).
   ///
   /// - Parameters:
   ///   - directory: created if only the last component of the path is missing.
   ///   - maxSize: the maximum size of the file and its log, in bytes.
-  /// - Throws: `busy`, `full`, `denied`, `failed`.
+  /// - Throws: `busy`, `full`, `permissionDenied`, `failed`.
   package static func open(
     directory: String, maxSize: Int64
   ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside?) {
@@ -83,7 +83,7 @@ package final class BacklogStore {
 
   /// Sets aside a file that turned out to be damaged, and creates an empty one. It must not be open.
   ///
-  /// - Throws: `busy`, `full`, `denied`, `failed`.
+  /// - Throws: `busy`, `full`, `permissionDenied`, `failed`.
   package static func replace(
     directory: String, maxSize: Int64, why: String
   ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside) {
@@ -93,7 +93,7 @@ package final class BacklogStore {
   }
 
   private init(_ file: StoreFile, maxSize: Int64, schema: BacklogSchema) throws(BacklogStoreError) {
-    isNew = try file.create()
+    isNew = try file.createIfMissing()
     self.file = file
     database = try Database(path: file.path)
     // Exclusive locking is set before WAL, so that there is no shared memory file, whose pages would be written back
@@ -130,12 +130,12 @@ package final class BacklogStore {
         speed_accuracy, heading_accuracy, spent
       FROM positions ORDER BY vehicle, time
       """)
-    count = try database.prepare("SELECT count(*) FROM positions WHERE vehicle = ?")
+    countRows = try database.prepare("SELECT count(*) FROM positions WHERE vehicle = ?")
     addVehicle = try database.prepare("INSERT OR IGNORE INTO vehicles (provider_id, vehicle_id) VALUES (?, ?)")
     findVehicle = try database.prepare("SELECT key FROM vehicles WHERE provider_id = ? AND vehicle_id = ?")
     lastWrite = file.state(headers: database.headers)
     identity = lastWrite.identity
-    orphaned = try deleteOrphaned()
+    unreportedOrphanedCount = try deleteOrphaned()
     lastWrite = state
   }
 
@@ -173,33 +173,33 @@ package final class BacklogStore {
   package func content(
     of vehicle: FleetEngineVehicle, limit: Int = BacklogStore.maximumRows
   ) throws(BacklogStoreError) -> Content {
-    let own = try key(of: vehicle)
-    var content = try read(own, limit: limit)
-    if let own, content.excess > 0, let first = content.records.first?.id {
+    let vehicleKey = try key(of: vehicle)
+    var content = try read(vehicleKey, limit: limit)
+    if let vehicleKey, content.excessCount > 0, let first = content.records.first?.id {
       // Otherwise they would be read again at the next start.
       try database.prepare("DELETE FROM positions WHERE vehicle = ? AND time < ?").run(
-        .integer(own), .integer(first.milliseconds))
+        .integer(vehicleKey), .integer(first.milliseconds))
       lastWrite = state
     }
-    content.orphaned = orphaned
-    orphaned = 0
+    content.orphanedCount = unreportedOrphanedCount
+    unreportedOrphanedCount = 0
     return content
   }
 
   private func rowCount(of vehicle: Int64?) throws(BacklogStoreError) -> Int {
     guard let vehicle else { return 0 }
-    defer { count.reset() }
-    try count.bind([.integer(vehicle)])
-    return try count.step() ? Int(clamping: count.integer(0)) : 0
+    defer { countRows.reset() }
+    try countRows.bind([.integer(vehicle)])
+    return try countRows.step() ? Int(clamping: countRows.integer(0)) : 0
   }
 
-  private func read(_ own: Int64?, limit: Int) throws(BacklogStoreError) -> Content {
+  private func read(_ vehicleKey: Int64?, limit: Int) throws(BacklogStoreError) -> Content {
     let rows = select
     defer { rows.reset() }
     var (content, last) = (Content(), (vehicle: Int64, time: Int64)?.none)
-    let rowCount = try rowCount(of: own)
-    content.excess = max(rowCount - limit, 0)
-    var toSkip = content.excess
+    let rowCount = try rowCount(of: vehicleKey)
+    content.excessCount = max(rowCount - limit, 0)
+    var toSkip = content.excessCount
     // Otherwise the array would be moved, and would need twice the memory.
     content.records.reserveCapacity(min(rowCount, limit))
     while try rows.step() {
@@ -208,16 +208,17 @@ package final class BacklogStore {
         throw BacklogStoreError(.damaged, "\(file.path) is damaged: positions out of order")
       }
       last = key
-      guard key.vehicle == own else { continue }
+      guard key.vehicle == vehicleKey else { continue }
       guard toSkip == 0 else {
         toSkip -= 1
         continue
       }
       let time = Timestamp(milliseconds: key.time)
       if let record = record(rows, time) { content.records.append(record) } else { content.damaged.append(time) }
-      guard content.damaged.count <= BacklogStore.maximumDamaged else {
+      guard content.damaged.count <= BacklogStore.maximumDamagedRows else {
         throw BacklogStoreError(
-          .damaged, "\(file.path) is damaged: more than \(BacklogStore.maximumDamaged) rows are not valid positions")
+          .damaged,
+          "\(file.path) is damaged: more than \(BacklogStore.maximumDamagedRows) rows are not valid positions")
       }
     }
     return content
@@ -284,9 +285,9 @@ package final class BacklogStore {
   package func makeRoom(
     for writes: Int, sparing vehicle: FleetEngineVehicle
   ) throws(BacklogStoreError) -> Int {
-    let needed = Int64(writes * Backlog.recordSize) / BacklogStore.pageSize + 16
-    let used = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
-    guard used + needed > (try database.number("PRAGMA max_page_count")) else { return 0 }
+    let neededPages = Int64(writes * Backlog.recordSize) / BacklogStore.pageSize + 16
+    let usedPages = try database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")
+    guard usedPages + neededPages > (try database.number("PRAGMA max_page_count")) else { return 0 }
     defer { lastWrite = state }
     let delete = try database.prepare(
       """
@@ -294,13 +295,13 @@ package final class BacklogStore {
         SELECT vehicle, time FROM positions JOIN vehicles ON vehicle = key
         WHERE NOT (provider_id = ? AND vehicle_id = ?) ORDER BY time LIMIT ?)
       """)
-    let most = Int64(writes + BacklogStore.additionalRoom)
-    try delete.run(.text(vehicle.storedProvider), .text(vehicle.vehicleID), .integer(most))
+    let maximumDeletions = Int64(writes + BacklogStore.additionalDeletions)
+    try delete.run(.text(vehicle.storedProvider), .text(vehicle.vehicleID), .integer(maximumDeletions))
     return Int(clamping: try database.number("SELECT changes()"))
   }
 
   private func perform(_ write: StoreAgent.Write) throws(BacklogStoreError) {
-    let vehicle = try number(of: write.key.vehicle)
+    let vehicle = try findOrAddKey(of: write.key.vehicle)
     guard let record = write.record, case let location = record.location else {
       return try delete.run(.integer(vehicle), .integer(write.key.id.milliseconds))
     }
@@ -311,7 +312,7 @@ package final class BacklogStore {
       .real(location.headingAccuracy), .real(record.interpolationError))
   }
 
-  private func number(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Int64 {
+  private func findOrAddKey(of vehicle: FleetEngineVehicle) throws(BacklogStoreError) -> Int64 {
     if let key = keys[vehicle] { return key }
     try addVehicle.run(.text(vehicle.storedProvider), .text(vehicle.vehicleID))
     guard let key = try key(of: vehicle) else {

@@ -17,7 +17,7 @@ package enum BacklogStoreErrorCode: Sendable {
   /// There is no room: on the disk, or within `backlog.max_size`.
   case full
   /// Permission denied.
-  case denied
+  case permissionDenied
   /// Any other error.
   case failed
 }

@@ -85,8 +85,8 @@ import SystemCalls
   /// The error for SQLite's code, with the remedy.
   func error(_ code: Int32) -> BacklogStoreError {
     let message = unsafe String(cString: sqlite3_errmsg(raw))
-    let system = unsafe sqlite3_system_errno(raw)
-    let reason = system > 0 ? Errno(system).description : message
+    let systemErrno = unsafe sqlite3_system_errno(raw)
+    let reason = systemErrno > 0 ? Errno(systemErrno).description : message
     switch code & 0xff {
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_SCHEMA, SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_CONSTRAINT:
       return BacklogStoreError(.damaged, "\(path) is damaged: \(message)")
@@ -97,13 +97,13 @@ import SystemCalls
       return BacklogStoreError(
         .full, "\(path): no room; make some on the disk, or raise backlog.max_size if the file has reached it")
     // The file system permits writing, so it is the file's own header that does not.
-    case SQLITE_READONLY where code == SQLITE_READONLY && FileAccess.refusal(path, W_OK) == nil:
+    case SQLITE_READONLY where code == SQLITE_READONLY && FileAccess.error(path, W_OK) == nil:
       return BacklogStoreError(.damaged, "\(path) is damaged: its header forbids writing")
     case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
       return BacklogStoreError(
-        .denied, "\(path) cannot be written (\(reason)); the service's user must own it and its directory")
+        .permissionDenied, "\(path) cannot be written (\(reason)); the service's user must own it and its directory")
     default:
-      return BacklogStoreError(.failed, "\(path): \(message)\(system > 0 ? " (\(reason))" : "")")
+      return BacklogStoreError(.failed, "\(path): \(message)\(systemErrno > 0 ? " (\(reason))" : "")")
     }
   }
 }

@@ -35,8 +35,8 @@ struct StoreFile {
   /// - Returns: whether it was created.
   ///
   /// Must be called before SQLite opens the file: closing any other descriptor of the file would drop SQLite's locks.
-  func create() throws(BacklogStoreError) -> Bool {
-    if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST { throw denied(Errno(errno)) }
+  func createIfMissing() throws(BacklogStoreError) -> Bool {
+    if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST { throw accessError(Errno(errno)) }
     do throws(Errno) {
       let file = Descriptor(
         owning: try Errno.retrying { unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600) })
@@ -46,27 +46,27 @@ struct StoreFile {
       if status.st_size == 0 { try syncDirectory() }
       return status.st_size == 0
     } catch {
-      throw denied(error)
+      throw accessError(error)
     }
   }
 
-  private func denied(_ error: Errno) -> BacklogStoreError {
+  private func accessError(_ error: Errno) -> BacklogStoreError {
     let advice =
       error.code == EROFS
       ? StoreFile.advice(onReadOnly: directory, stateDirectories: Environment.value(of: "STATE_DIRECTORY"))
       : "backlog.directory must be a directory that the service's user may write to"
     return BacklogStoreError(
-      error.code == ENOSPC || error.code == EDQUOT ? .full : .denied,
+      error.code == ENOSPC || error.code == EDQUOT ? .full : .permissionDenied,
       "\(path) cannot be made or opened (\(error)); \(advice)")
   }
 
   /// For the service everything but its own directories is read-only (ProtectSystem=strict): if these are read-only,
   /// the disk is.
   static func advice(onReadOnly directory: String, stateDirectories: String?) -> String {
-    let own =
+    let isStateDirectory =
       stateDirectories?.split(separator: ":").contains { directory == $0 || directory.hasPrefix("\($0)/") } ?? false
     let disk = "findmnt -T \(directory) shows its options, journalctl -k the errors of a failing disk"
-    return own
+    return isStateDirectory
       ? "the disk is mounted read-only: \(disk)"
       : "the unit must allow it with ReadWritePaths=\(directory) (\(ManualPage.containers)), or the disk is mounted read-only: "
         + disk
@@ -87,7 +87,7 @@ struct StoreFile {
     let name = "\(StoreFile.name).corrupt-\(next)"
     for suffix in StoreFile.suffixes {
       let (from, to) = (path + suffix, "\(directory)/\(name)\(suffix)")
-      if unsafe rename(from, to) != 0, errno != ENOENT { throw denied(Errno(errno)) }
+      if unsafe rename(from, to) != 0, errno != ENOENT { throw accessError(Errno(errno)) }
     }
     for number in numbers.sorted().dropLast(StoreFile.maximumSetAside - 1) {
       for suffix in StoreFile.suffixes {
@@ -95,7 +95,7 @@ struct StoreFile {
         _ = unsafe unlink("\(path).corrupt-\(number)\(suffix)")
       }
     }
-    do throws(Errno) { try syncDirectory() } catch { throw denied(error) }
+    do throws(Errno) { try syncDirectory() } catch { throw accessError(error) }
     return name
   }
 

@@ -41,7 +41,7 @@ package struct CommandLineOptions: Equatable, Sendable {
   package init(
     _ arguments: [String], options: [Option], stopsAtOperand: Bool = false
   ) throws(Mistake) {
-    if let word = CommandLineOptions.singleDash(in: arguments, options, stopsAtOperand: stopsAtOperand) {
+    if let word = CommandLineOptions.singleDashLongName(in: arguments, options, stopsAtOperand: stopsAtOperand) {
       throw Mistake(message: "unknown option \"-\(word)\"; long options have two dashes: did you mean --\(word)?")
     }
     // The leading colon prevents getopt from printing errors.
@@ -96,7 +96,7 @@ package struct CommandLineOptions: Equatable, Sendable {
 
   /// The name of a long option that was given with one dash, which getopt reads as short options: `-check` as `-c
   /// heck`.
-  private static func singleDash(
+  private static func singleDashLongName(
     in arguments: [String], _ options: [Option], stopsAtOperand: Bool
   ) -> String? {
     var words = arguments.dropFirst()

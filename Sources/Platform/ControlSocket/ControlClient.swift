@@ -13,14 +13,14 @@ package nonisolated enum ControlClient {
   ///   - call: a Varlink message, without its NUL.
   ///   - timeout: the timeout of each step, in whole seconds.
   /// - Returns: the reply, without its NUL; nil if the daemon is of a release before 0.3.0, which has no Varlink.
-  /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` after the timeout.
+  /// - Throws: code `absent` if the daemon is not running, `permissionDenied`, `silent` after the timeout.
   package static func call(
     _ call: [UInt8], at path: String, timeout: Duration = .seconds(5)
   ) throws(ControlSocketError) -> [UInt8]? {
     // A daemon of such a release waits for the end of a line, and then replies that this is not a command.
-    let request = call + [MessageFraming.varlinkEnd, MessageFraming.lineEnd]
+    let request = call + [MessageFraming.varlinkTerminator, MessageFraming.lineTerminator]
     let response = try exchange(request, at: path, timeout: timeout)
-    return response.last == MessageFraming.varlinkEnd ? response.dropLast() : nil
+    return response.last == MessageFraming.varlinkTerminator ? response.dropLast() : nil
   }
 
   /// Asks a daemon of a release before 0.3.0.
@@ -30,11 +30,11 @@ package nonisolated enum ControlClient {
   ///   - request: one line, without its end.
   ///   - timeout: the timeout of each step, in whole seconds.
   /// - Returns: the response, without its line end.
-  /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` after the timeout.
+  /// - Throws: code `absent` if the daemon is not running, `permissionDenied`, `silent` after the timeout.
   package static func ask(
     _ request: [UInt8], at path: String, timeout: Duration = .seconds(5)
   ) throws(ControlSocketError) -> [UInt8] {
-    try exchange(request + [MessageFraming.lineEnd], at: path, timeout: timeout).dropLast()
+    try exchange(request + [MessageFraming.lineTerminator], at: path, timeout: timeout).dropLast()
   }
 
   /// How `follow` ended.
@@ -54,12 +54,13 @@ package nonisolated enum ControlClient {
   ///   - socket: which of the daemon's sockets this is.
   ///   - call: a Varlink message, without its NUL.
   ///   - handle: is passed each reply, without its NUL; returns false to end.
-  /// - Throws: code `absent` if the daemon is not running, `denied`, `silent` without a first reply.
+  /// - Throws: code `absent` if the daemon is not running, `permissionDenied`, `silent` without a first reply.
   package static func follow(
     _ call: [UInt8], at path: String, of socket: LocalSocket = .control, _ handle: ([UInt8]) -> Bool
   ) throws(ControlSocketError) -> End {
     do throws(Errno) {
-      let daemon = try send(call + [MessageFraming.varlinkEnd, MessageFraming.lineEnd], to: path, timeout: 5)
+      let daemon = try send(
+        call + [MessageFraming.varlinkTerminator, MessageFraming.lineTerminator], to: path, timeout: 5)
       var received: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 16_384)
       while true {
@@ -68,13 +69,13 @@ package nonisolated enum ControlClient {
         case .wouldBlock: throw Errno(EAGAIN)
         case .end: return .closed
         }
-        while let index = received.firstIndex(of: MessageFraming.varlinkEnd) {
+        while let index = received.firstIndex(of: MessageFraming.varlinkTerminator) {
           // From now on, a reply may take any time.
-          try limit(daemon, SO_RCVTIMEO, seconds: 0)
+          try setTimeout(daemon, SO_RCVTIMEO, seconds: 0)
           guard handle(Array(received[..<index])) else { return .stopped }
           received.removeFirst(index + 1)
         }
-        if received.last == MessageFraming.lineEnd { return .unsupported }
+        if received.last == MessageFraming.lineTerminator { return .unsupported }
         guard received.count < maximumResponseSize else { throw Errno(EBADMSG) }
       }
     } catch {
@@ -94,10 +95,10 @@ package nonisolated enum ControlClient {
 
   private static func explained(_ error: Errno, _ path: String, _ socket: LocalSocket) -> ControlSocketError {
     switch error.code {
-    case ENOENT, ECONNREFUSED: ControlSocketError(.absent, socket.absence(at: path), cause: error)
+    case ENOENT, ECONNREFUSED: ControlSocketError(.absent, socket.absenceMessage(at: path), cause: error)
     case EACCES, EPERM:
       ControlSocketError(
-        .denied, "\(path): permission denied; be root or a member of the group \(socket.group)", cause: error)
+        .permissionDenied, "\(path): permission denied; be root or a member of the group \(socket.group)", cause: error)
     case EAGAIN, EPIPE, ECONNRESET, EBADMSG:
       ControlSocketError(.silent, "\(path): the daemon does not answer", cause: error)
     default:
@@ -116,10 +117,10 @@ package nonisolated enum ControlClient {
       switch try descriptor.read(into: &buffer) {
       case .bytes(let count):
         response += buffer.prefix(count)
-        if response.last == MessageFraming.varlinkEnd { return response }
+        if response.last == MessageFraming.varlinkTerminator { return response }
       case .wouldBlock: throw Errno(EAGAIN)
       case .end:
-        guard response.last == MessageFraming.lineEnd else { throw Errno(EBADMSG) }
+        guard response.last == MessageFraming.lineTerminator else { throw Errno(EBADMSG) }
         return response
       }
     }
@@ -129,8 +130,8 @@ package nonisolated enum ControlClient {
   private static func send(_ request: [UInt8], to path: String, timeout: Int) throws(Errno) -> Descriptor {
     let descriptor = try UnixSocket.make(0)
     let rawValue = descriptor.rawValue
-    try limit(descriptor, SO_RCVTIMEO, seconds: timeout)
-    try limit(descriptor, SO_SNDTIMEO, seconds: timeout)
+    try setTimeout(descriptor, SO_RCVTIMEO, seconds: timeout)
+    try setTimeout(descriptor, SO_SNDTIMEO, seconds: timeout)
     try unsafe UnixSocket.withAddress(path) { unsafe connect(rawValue, $0, $1) }
     var rest = request[...]
     while !rest.isEmpty {
@@ -143,10 +144,10 @@ package nonisolated enum ControlClient {
   }
 
   /// - Parameter seconds: 0: no limit.
-  private static func limit(_ descriptor: borrowing Descriptor, _ option: Int32, seconds: Int) throws(Errno) {
-    var limit = timeval(tv_sec: seconds, tv_usec: 0)
+  private static func setTimeout(_ descriptor: borrowing Descriptor, _ option: Int32, seconds: Int) throws(Errno) {
+    var timeout = timeval(tv_sec: seconds, tv_usec: 0)
     let rawValue = descriptor.rawValue
     let size = socklen_t(MemoryLayout<timeval>.size)
-    _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, option, &limit, size) }
+    _ = try Errno.retrying { unsafe setsockopt(rawValue, SOL_SOCKET, option, &timeout, size) }
   }
 }

@@ -13,9 +13,9 @@ package final class ControlConnection {
     /// For the request, counted from the connection or from the last reply.
     var request: Duration
     /// For request and reply together.
-    var turn: Duration
+    var exchange: Duration
     /// The size of a request in bytes.
-    var size: Int
+    var requestSize: Int
   }
 
   let user: uid_t
@@ -25,17 +25,17 @@ package final class ControlConnection {
   private let descriptor: Descriptor
   private let limits: Limits
   private var framing: MessageFraming
-  private var turnStart: BootInstant
+  private var exchangeStart: BootInstant
   private var source: EventSource<IOEvents>?
   private var timer: LoopTimer?
   /// The end of the messages of this connection.
-  private var terminator = MessageFraming.varlinkEnd
+  private var terminator = MessageFraming.varlinkTerminator
   private var output: ArraySlice<UInt8> = []
   private var isServing = false
   /// The maximum size of `output` in bytes once one call has many replies; nil before that.
   private var queueLimit: Int?
   private var respond: ((MessageFraming.Message, ControlConnection) -> Void)?
-  private var end: (() -> Void)?
+  private var onEnd: (() -> Void)?
 
   /// Nil if the system has no timer left.
   init?(_ loop: EventLoop, _ descriptor: consuming Descriptor, user: uid_t, limits: Limits) {
@@ -43,16 +43,16 @@ package final class ControlConnection {
     self.loop = loop
     self.descriptor = descriptor
     self.limits = limits
-    framing = MessageFraming(limit: limits.size)
-    turnStart = loop.now.boot
+    framing = MessageFraming(limit: limits.requestSize)
+    exchangeStart = loop.now.boot
     guard let timer = try? loop.makeTimer({ [unowned self] in close() }) else { return nil }
     self.timer = timer
-    timer.arm(at: turnStart + limits.request)
+    timer.arm(at: exchangeStart + limits.request)
   }
 
-  func begin(respond: @escaping (MessageFraming.Message, ControlConnection) -> Void, end: @escaping () -> Void) {
+  func begin(respond: @escaping (MessageFraming.Message, ControlConnection) -> Void, onEnd: @escaping () -> Void) {
     self.respond = respond
-    self.end = end
+    self.onEnd = onEnd
     source = try? loop.addIO(descriptor.rawValue, .readable) { [unowned self] events in
       events.contains(.writable) ? flush() : read()
     }
@@ -65,7 +65,7 @@ package final class ControlConnection {
     guard queueLimit == nil else {
       // A client that gets an endless series of replies may still send only the line end that `ControlClient` adds to
       // its call.
-      if buffer.prefix(count) != [MessageFraming.lineEnd] { close() }
+      if buffer.prefix(count) != [MessageFraming.lineTerminator] { close() }
       return
     }
     framing.append(buffer.prefix(count))
@@ -76,10 +76,10 @@ package final class ControlConnection {
   private func serve() {
     guard !isServing else { return }
     isServing = true
-    while isIdle, end != nil, let message = framing.next() {
-      if case .line = message { terminator = MessageFraming.lineEnd }
+    while isIdle, onEnd != nil, let message = framing.next() {
+      if case .line = message { terminator = MessageFraming.lineTerminator }
       isIdle = false
-      timer?.arm(at: turnStart + limits.turn)
+      timer?.arm(at: exchangeStart + limits.exchange)
       source?.pause()
       respond?(message, self)
     }
@@ -90,7 +90,7 @@ package final class ControlConnection {
   /// Sends the reply to the request that is being handled; nil if there is none. Ignored if the client has
   /// disconnected.
   package func answer(_ reply: [UInt8]?) {
-    guard end != nil, !isIdle else { return }
+    guard onEnd != nil, !isIdle else { return }
     output = ArraySlice(reply.map { $0 + [terminator] } ?? [])
     // Sent at once, because the daemon may end after this request.
     flush()
@@ -114,10 +114,10 @@ package final class ControlConnection {
       source?.resume()
       return
     }
-    guard terminator == MessageFraming.varlinkEnd else { return close() }
+    guard terminator == MessageFraming.varlinkTerminator else { return close() }
     isIdle = true
-    turnStart = loop.now.boot
-    timer?.arm(at: turnStart + limits.request)
+    exchangeStart = loop.now.boot
+    timer?.arm(at: exchangeStart + limits.request)
     source?.watch(for: .readable)
     source?.resume()
     serve()
@@ -127,7 +127,7 @@ package final class ControlConnection {
   ///
   /// - Parameter limit: the maximum number of bytes that are queued for the client.
   func stream(_ first: [UInt8], limit: Int) {
-    guard end != nil, !isIdle else { return }
+    guard onEnd != nil, !isIdle else { return }
     queueLimit = limit
     timer?.disarm()
     answer(first)
@@ -137,7 +137,7 @@ package final class ControlConnection {
   ///
   /// - Returns: false if the client does not read; nothing more is sent to it.
   func add(_ reply: [UInt8]) -> Bool {
-    guard end != nil, let queueLimit else { return true }
+    guard onEnd != nil, let queueLimit else { return true }
     guard output.count + reply.count < queueLimit else { return false }
     let isWaiting = !output.isEmpty
     output += reply + [terminator]
@@ -146,14 +146,14 @@ package final class ControlConnection {
   }
 
   /// Whether the connection is still open.
-  var isOpen: Bool { end != nil }
+  var isOpen: Bool { onEnd != nil }
 
   /// Closes the connection; further replies are ignored.
   package func close() {
     source?.close()
     timer?.close()
-    let end = end
-    self.end = nil
-    end?()
+    let onEnd = onEnd
+    self.onEnd = nil
+    onEnd?()
   }
 }

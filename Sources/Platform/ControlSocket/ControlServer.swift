@@ -21,7 +21,7 @@ package final class ControlServer {
   package static let maximumMonitors = 16
   /// The maximum number of bytes that are queued for one monitor.
   private static let maximumQueuedBytes = 65_536
-  private static let limits = ControlConnection.Limits(request: .seconds(2), turn: .seconds(5), size: 4096)
+  private static let limits = ControlConnection.Limits(request: .seconds(2), exchange: .seconds(5), requestSize: 4096)
   /// Pause after accept(2) failed because of a lack of descriptors or memory: the socket stays readable, and the loop
   /// would spin.
   private static let acceptRetryDelay = Duration.seconds(1)
@@ -34,7 +34,7 @@ package final class ControlServer {
   /// The socket file.
   private let file: Inode?
   private var source: EventSource<IOEvents>?
-  private var resumption: LoopTimer?
+  private var resumeTimer: LoopTimer?
   /// Oldest first.
   private var clients: [ControlConnection] = []
   /// Clients that monitor, and so get an endless series of replies.
@@ -75,7 +75,7 @@ package final class ControlServer {
       throw ControlSocketError(.failed, "\(path): the socket cannot be made: \(error)", cause: error)
     }
     do {
-      resumption = try loop.makeTimer { [unowned self] in source?.resume() }
+      resumeTimer = try loop.makeTimer { [unowned self] in source?.resume() }
       source = try loop.addIO(descriptor.rawValue, .readable) { [unowned self] _ in accept() }
     } catch {
       throw ControlSocketError(.failed, "\(path): \(error.message)", cause: error.cause)
@@ -84,7 +84,7 @@ package final class ControlServer {
 
   isolated deinit {
     source?.close()
-    resumption?.close()
+    resumeTimer?.close()
     if isInPlace { _ = unsafe unlink(path) }
   }
 
@@ -139,7 +139,7 @@ package final class ControlServer {
 
   private func pause() {
     source?.pause()
-    resumption?.arm(at: loop.now.boot + ControlServer.acceptRetryDelay)
+    resumeTimer?.arm(at: loop.now.boot + ControlServer.acceptRetryDelay)
   }
 
   /// - Returns: whether another connection of this user is allowed.

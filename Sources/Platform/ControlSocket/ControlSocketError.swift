@@ -9,7 +9,7 @@ package nonisolated enum ControlSocketErrorCode: Sendable {
   /// There is no socket, or nothing listens on it: the daemon is not running.
   case absent
   /// Permission denied.
-  case denied
+  case permissionDenied
   /// The daemon did not respond in time, or closed the connection.
   case silent
   /// Any other error.

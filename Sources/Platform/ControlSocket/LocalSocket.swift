@@ -29,7 +29,7 @@ package nonisolated enum LocalSocket: Sendable {
   }
 
   /// What to say if no process listens at the path.
-  func absence(at path: String) -> String {
+  func absenceMessage(at path: String) -> String {
     let unit = "systemctl status \(unit(at: path))"
     return switch self {
     case .control: "the daemon is not running (no process listens at \(path)): \(unit)"

@@ -16,11 +16,11 @@ package enum CrashReporter {
   ///
   /// - Parameters:
   ///   - program: the name of the program's own code in the report.
-  ///   - note: path of a file for the report, for the next run; nil for none.
-  package static func install(program: String, version: String, note: String?) {
+  ///   - reportPath: path of a file for the report, for the next run; nil for none.
+  package static func install(program: String, version: String, reportPath: String?) {
     // journald takes the prefix `<2>` as the priority of the line; on a terminal it would only confuse.
-    let leadsToJournal = Environment.value(of: "JOURNAL_STREAM") != nil
-    unsafe fleet_crash_report_install(program, version, note, leadsToJournal)
+    let writesToJournal = Environment.value(of: "JOURNAL_STREAM") != nil
+    unsafe fleet_crash_report_install(program, version, reportPath, writesToJournal)
   }
 
   /// Returns and removes the report of a previous run; nil if there is none.

@@ -40,7 +40,7 @@ package import Timekeeping
   }
 
   /// The time awake since boot: CLOCK_MONOTONIC, which stops during suspend.
-  package var awake: Duration {
+  package var awakeTime: Duration {
     let time = EventLoop.read(CLOCK_MONOTONIC)
     return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
   }
@@ -68,14 +68,14 @@ package import Timekeeping
   /// Deferred work runs directly after the handler: an sd-event source for it would first poll for other events, with a
   /// system call each time. Work deferred by deferred work waits for one iteration if there are events.
   private func runOnce(microseconds: UInt64) throws(EventLoopError) -> Bool {
-    if isWorkDue, doWork() { return true }
+    if isWorkDue, runDeferredWork() { return true }
     let result = unsafe sd_event_run(event, deferredWork.isEmpty ? microseconds : 0)
     guard result >= 0 else { throw EventLoopError(.loop, "run the event loop", result: result) }
     isWorkDue = result > 0
-    return result > 0 || doWork()
+    return result > 0 || runDeferredWork()
   }
 
-  private func doWork() -> Bool {
+  private func runDeferredWork() -> Bool {
     isWorkDue = false
     guard !deferredWork.isEmpty, !isExiting else { return false }
     let deferredWork = deferredWork

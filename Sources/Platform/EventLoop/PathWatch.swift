@@ -18,7 +18,7 @@ package final class PathWatch {
   private var onChange: (() -> Void)?
   private var steps: [Step] = []
   private var sources: [EventSource<PathEvent>] = []
-  private var isDeferred = false
+  private var isRecheckPending = false
 
   /// - Parameters:
   ///   - path: absolute, or relative to the current directory.
@@ -64,14 +64,14 @@ package final class PathWatch {
   }
 
   private func handle(_ event: PathEvent, at step: Step) {
-    guard event.name == step.name || !event.events.isDisjoint(with: .gone), !isDeferred else { return }
-    isDeferred = true
+    guard event.name == step.name || !event.events.isDisjoint(with: .gone), !isRecheckPending else { return }
+    isRecheckPending = true
     // Events come in bursts, and a source must not be replaced while it is being read.
     loop.defer { [weak self] in self?.recheck() }
   }
 
   private func recheck() {
-    isDeferred = false
+    isRecheckPending = false
     guard let onChange else { return }
     if PathWatch.steps(to: path) != steps || steps.count != sources.count { watchSteps() }
     if unsafe access(path, F_OK) == 0 { onChange() }
@@ -91,13 +91,13 @@ package final class PathWatch {
         directory = parent(of: directory)
         continue
       }
-      let here = directory == "/" ? "/" + name : directory + "/" + name
+      let currentPath = directory == "/" ? "/" + name : directory + "/" + name
       var status = stat()
-      guard unsafe lstat(here, &status) == 0 else {
+      guard unsafe lstat(currentPath, &status) == 0 else {
         steps.append(Step(directory: directory, name: name))
         break
       }
-      if status.kind == S_IFLNK, links < 40, let target = SystemFile.target(ofLink: here) {
+      if status.kind == S_IFLNK, links < 40, let target = SystemFile.target(ofLink: currentPath) {
         links += 1
         steps.append(Step(directory: directory, name: name))
         if target.hasPrefix("/") { directory = "/" }
@@ -106,7 +106,7 @@ package final class PathWatch {
         steps.append(Step(directory: directory, name: name))
         break
       } else {
-        directory = here
+        directory = currentPath
       }
     }
     return steps

@@ -8,10 +8,10 @@ import CZlib
     /// The best compression: a body has some hundred bytes, or some ten thousand after an outage.
     static let level: Int32 = 9
     /// 4 kB, within which a position finds earlier ones to refer to; adding 16 selects zlib's gzip format.
-    static let window: Int32 = 12 + 16
+    static let windowBits: Int32 = 12 + 16
     /// Small tables, because they are cleared for each body. With twice their size a body with a hundred positions is
     /// one percent smaller.
-    static let memory: Int32 = 3
+    static let memoryLevel: Int32 = 3
   }
 
   /// The header before the compressed data: the method, no time, no name (RFC 1952, section 2.3).
@@ -53,7 +53,7 @@ import CZlib
     if let stream = unsafe stream { return unsafe deflateReset(stream) == Z_OK ? stream : nil }
     let new = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe new.initialize(to: z_stream())
-    guard unsafe fleet_deflate_init(new, Parameters.level, Parameters.window, Parameters.memory) == Z_OK else {
+    guard unsafe fleet_deflate_init(new, Parameters.level, Parameters.windowBits, Parameters.memoryLevel) == Z_OK else {
       unsafe new.deallocate()
       return nil
     }

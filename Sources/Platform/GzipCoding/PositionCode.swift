@@ -11,13 +11,13 @@ struct PositionCode: Sendable {
   fileprivate struct Code {
     var bits: UInt16 = 0
     /// 0: there is no code.
-    var count: UInt8 = 0
+    var bitCount: UInt8 = 0
     /// For a match: the number of bytes that it repeats; otherwise 0.
-    var length: UInt8 = 0
+    var matchLength: UInt8 = 0
 
     /// This code, followed by the extra bits of a length or a distance.
-    func followed(by extra: Int, count extraCount: Int) -> Code {
-      Code(bits: bits | UInt16(extra) << UInt16(count), count: count + UInt8(extraCount))
+    func followed(by extra: Int, bitCount extraCount: Int) -> Code {
+      Code(bits: bits | UInt16(extra) << UInt16(bitCount), bitCount: bitCount + UInt8(extraCount))
     }
   }
 
@@ -29,7 +29,7 @@ struct PositionCode: Sendable {
     0x6D, 0x4E, 0xB7, 0x0E, 0x40, 0x50, 0x00, 0xFC, 0x97, 0x9B, 0x91, 0xD7, 0xDB, 0x66, 0x37, 0x9A, 0x6C, 0x82, 0x20,
     0xD1, 0xA2, 0x0C, 0x22, 0xFE, 0x1D, 0x09, 0x61, 0xB0, 0xDD, 0x5D, 0xAE,
   ]
-  private static let headerEnd = Code(bits: 1, count: 2)
+  private static let headerEnd = Code(bits: 1, bitCount: 2)
   /// The number of bits of the code of each byte, of the end of the block (256), and of the lengths of matches (from
   /// 257).
   private static let symbolLengths: [Int] = {
@@ -49,30 +49,30 @@ struct PositionCode: Sendable {
 
   /// The codes of the bytes, by byte, and the code of the end of the block.
   private let literals: [Code]
-  private let end: Code
+  private let endOfBlock: Code
   /// The codes of matches, by length: of that length, or of as much of it as one code allows.
   private let matches: [Code]
   /// The codes of the distances, by distance.
   private let distances: [Code]
 
   init() {
-    let symbols = PositionCode.canonical(PositionCode.symbolLengths)
+    let symbols = PositionCode.canonicalCodes(PositionCode.symbolLengths)
     literals = Array(symbols[..<256])
-    end = symbols[256]
+    endOfBlock = symbols[256]
     var matches = [Code(), Code(), Code()]
     for (index, (base, extraCount)) in PositionCode.lengthRanges.enumerated() {
       for extra in 0..<1 << extraCount {
-        var code = symbols[257 + index].followed(by: extra, count: extraCount)
-        code.length = UInt8(base + extra)
-        matches.append(symbols[257 + index].count > 0 ? code : matches[matches.count - 1])
+        var code = symbols[257 + index].followed(by: extra, bitCount: extraCount)
+        code.matchLength = UInt8(base + extra)
+        matches.append(symbols[257 + index].bitCount > 0 ? code : matches[matches.count - 1])
       }
     }
     self.matches = matches
     var distances = [Code()]
-    for (index, code) in PositionCode.canonical(PositionCode.distanceLengths).enumerated() {
+    for (index, code) in PositionCode.canonicalCodes(PositionCode.distanceLengths).enumerated() {
       let extraCount = max(index / 2 - 1, 0)
       for extra in 0..<1 << extraCount {
-        distances.append(code.count > 0 ? code.followed(by: extra, count: extraCount) : Code())
+        distances.append(code.bitCount > 0 ? code.followed(by: extra, bitCount: extraCount) : Code())
       }
     }
     self.distances = distances
@@ -95,48 +95,48 @@ struct PositionCode: Sendable {
   /// - Returns: the number of bytes written; nil if a byte has no code.
   private func encode(_ body: Span<UInt8>, into output: inout [UInt8], at start: Int) -> Int? {
     var output = output.mutableSpan
-    var bits = BitWriter(next: start)
-    bits.append(PositionCode.headerEnd, to: &output)
+    var writer = BitWriter(next: start)
+    writer.append(PositionCode.headerEnd, to: &output)
     var finder = RepeatFinder()
     var index = 0
     var found = match(&finder, in: body, at: 0)
     while index < body.count {
       let next = match(&finder, in: body, at: index &+ 1)
       if found.length > 0, found.length >= next.length {
-        bits.append(matches[found.length], to: &output)
-        bits.append(distances[found.distance], to: &output)
-        for repeated in index &+ 2..<index &+ found.length { _ = finder.note(repeated, in: body) }
+        writer.append(matches[found.length], to: &output)
+        writer.append(distances[found.distance], to: &output)
+        for repeated in index &+ 2..<index &+ found.length { _ = finder.insert(repeated, in: body) }
         index &+= found.length
         found = match(&finder, in: body, at: index)
       } else {
         // A match that begins at the next byte is better, if it is longer.
         let literal = literals[Int(body[index])]
-        guard literal.count > 0 else { return nil }
-        bits.append(literal, to: &output)
+        guard literal.bitCount > 0 else { return nil }
+        writer.append(literal, to: &output)
         index &+= 1
         found = next
       }
     }
-    bits.append(end, to: &output)
-    bits.finish(in: &output)
-    return bits.next - start
+    writer.append(endOfBlock, to: &output)
+    writer.finish(in: &output)
+    return writer.next - start
   }
 
   /// The earlier text that is repeated at this position; its length is 0 if there is none that can be referred to.
   private func match(
     _ finder: inout RepeatFinder, in body: Span<UInt8>, at index: Int
   ) -> (length: Int, distance: Int) {
-    guard let earlier = finder.note(index, in: body) else { return (0, 0) }
+    guard let earlier = finder.insert(index, in: body) else { return (0, 0) }
     let distance = index &- earlier
-    guard distance < distances.count, distances[distance].count > 0 else { return (0, 0) }
+    guard distance < distances.count, distances[distance].bitCount > 0 else { return (0, 0) }
     let limit = min(matches.count &- 1, body.count &- index)
     var length = 0
     while length < limit, body[earlier &+ length] == body[index &+ length] { length &+= 1 }
-    return (Int(matches[length].length), distance)
+    return (Int(matches[length].matchLength), distance)
   }
 
   /// The canonical code with these lengths (RFC 1951, section 3.2.2), by symbol.
-  private static func canonical(_ lengths: [Int]) -> [Code] {
+  private static func canonicalCodes(_ lengths: [Int]) -> [Code] {
     var codes = [Code](repeating: Code(), count: lengths.count)
     var next = 0
     for count in 1...15 {
@@ -144,7 +144,7 @@ struct PositionCode: Sendable {
       for symbol in lengths.indices where lengths[symbol] == count {
         // The highest bit of a code is the first one.
         for bit in 0..<count where next >> bit & 1 == 1 { codes[symbol].bits |= 1 << UInt16(count - 1 - bit) }
-        codes[symbol].count = UInt8(count)
+        codes[symbol].bitCount = UInt8(count)
         next += 1
       }
     }
@@ -160,7 +160,7 @@ private struct RepeatFinder {
   /// Stores this index.
   ///
   /// - Returns: the last index with the same hash.
-  mutating func note(_ index: Int, in body: Span<UInt8>) -> Int? {
+  mutating func insert(_ index: Int, in body: Span<UInt8>) -> Int? {
     guard index &+ 3 <= body.count else { return nil }
     let bytes = UInt32(body[index]) | UInt32(body[index &+ 1]) << 8 | UInt32(body[index &+ 2]) << 16
     let slot = Int((bytes &* 0x9E37_79B1) >> 22)
@@ -181,7 +181,7 @@ private struct BitWriter {
 
   mutating func append(_ code: PositionCode.Code, to bytes: inout MutableSpan<UInt8>) {
     bits |= UInt64(code.bits) << count
-    count &+= UInt64(code.count)
+    count &+= UInt64(code.bitCount)
     while count >= 8 {
       bytes[next] = UInt8(truncatingIfNeeded: bits)
       next &+= 1

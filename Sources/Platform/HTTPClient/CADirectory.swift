@@ -9,7 +9,7 @@ import Glibc
 /// that it needs.
 nonisolated enum CADirectory {
   /// Whether libcurl's default directory has hash links, so that the bundle is not needed. Checked once per process.
-  static let isComplete: Bool = {
+  static let defaultHasHashLinks: Bool = {
     // CURLVERSION_EIGHTH is the first version of the struct that contains the directory.
     guard let version = unsafe curl_version_info(CURLVERSION_EIGHTH), let path = unsafe version.pointee.capath else {
       return false

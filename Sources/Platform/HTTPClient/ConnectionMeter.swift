@@ -9,19 +9,21 @@ import Glibc
 @safe package final class ConnectionMeter {
   private var meter = TCPMeter()
   /// The sockets that use IPv6.
-  private var ipv6: Set<Int32> = []
+  private var ipv6Sockets: Set<Int32> = []
 
   package init() {}
 
   /// The traffic so far. Segments after a close (FIN and acknowledgements) are not counted, and nothing is counted
   /// if the kernel does not have these counters (before 4.19).
   package var traffic: TCPTraffic {
-    for descriptor in meter.open { if let counted = counters(of: descriptor) { meter.read(descriptor, counted) } }
+    for descriptor in meter.openDescriptors {
+      if let counted = counters(of: descriptor) { meter.record(descriptor, counted) }
+    }
     return meter.total
   }
 
   /// Counts the sockets of a handle. This object must outlive them, so `TransferDriver` retains it.
-  func watch(_ easy: borrowing EasyHandle) throws(CurlRefusal) {
+  func watch(_ easy: borrowing EasyHandle) throws(CurlOptionError) {
     let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     try unsafe easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
     try unsafe easy.set(CURLOPT_CLOSESOCKETDATA, pointer: context)
@@ -48,12 +50,12 @@ import Glibc
   private func opened(_ descriptor: Int32, isIPv6: Bool) {
     guard descriptor >= 0 else { return }
     meter.opened(descriptor)
-    if isIPv6 { ipv6.insert(descriptor) } else { ipv6.remove(descriptor) }
+    if isIPv6 { ipv6Sockets.insert(descriptor) } else { ipv6Sockets.remove(descriptor) }
   }
 
   private func willClose(_ descriptor: Int32) {
     meter.willClose(descriptor, counters(of: descriptor))
-    ipv6.remove(descriptor)
+    ipv6Sockets.remove(descriptor)
   }
 
   private func counters(of descriptor: Int32) -> TCPTraffic? {
@@ -63,6 +65,6 @@ import Glibc
       sent: counters.sent, received: counters.received, retransmitted: counters.retransmitted,
       segmentsSent: counters.segments_sent, segmentsReceived: counters.segments_received,
       headerSize: TCPTraffic.headerSize(
-        isIPv6: ipv6.contains(descriptor), hasTimestamps: counters.has_timestamps))
+        isIPv6: ipv6Sockets.contains(descriptor), hasTimestamps: counters.has_timestamps))
   }
 }

@@ -7,7 +7,7 @@ extension EasyHandle {
   /// Sets the connection's options, which do not depend on the protocol above it.
   ///
   /// - Parameter meter: counts the connection, and must outlive it.
-  func setConnection(_ settings: HTTPClientConfiguration, meter: ConnectionMeter) throws(CurlRefusal) {
+  func setConnection(_ settings: HTTPClientConfiguration, meter: ConnectionMeter) throws(CurlOptionError) {
     try meter.watch(self)
     try set(CURLOPT_NOSIGNAL, 1)
     // Otherwise, cleanup waits for a resolver thread that waits for a dead name server.
@@ -25,7 +25,7 @@ extension EasyHandle {
       try set(CURLOPT_CAPATH, nil)
       // Otherwise libcurl would use the file's old content for up to a day, even after a reload.
       try set(CURLOPT_CA_CACHE_TIMEOUT, 0)
-    } else if CADirectory.isComplete {
+    } else if CADirectory.defaultHasHashLinks {
       try set(CURLOPT_CAINFO, nil)
     }
     if let certificate = settings.clientCertificate { try set(CURLOPT_SSLCERT, certificate) }

@@ -24,17 +24,17 @@ import CCurl
   /// Sets an integer or boolean option.
   ///
   /// - Throws: libcurl's error if it does not know the option or rejects the value.
-  func set(_ option: CURLoption, _ value: Int) throws(CurlRefusal) {
+  func set(_ option: CURLoption, _ value: Int) throws(CurlOptionError) {
     try check(option, unsafe fleet_easy_set_long(raw, option, value))
   }
 
   /// Sets a 64-bit option.
-  func setLarge(_ option: CURLoption, _ value: Int64) throws(CurlRefusal) {
+  func setLarge(_ option: CURLoption, _ value: Int64) throws(CurlOptionError) {
     try check(option, unsafe fleet_easy_set_offset(raw, option, value))
   }
 
   /// Sets a string option, which libcurl copies; nil restores its default.
-  func set(_ option: CURLoption, _ value: String?) throws(CurlRefusal) {
+  func set(_ option: CURLoption, _ value: String?) throws(CurlOptionError) {
     if let value {
       try check(option, unsafe fleet_easy_set_string(raw, option, value))
     } else {
@@ -43,12 +43,12 @@ import CCurl
   }
 
   /// Sets a pointer option; the caller keeps ownership of the pointer.
-  func set(_ option: CURLoption, pointer: UnsafeRawPointer?) throws(CurlRefusal) {
+  func set(_ option: CURLoption, pointer: UnsafeRawPointer?) throws(CurlOptionError) {
     try check(option, unsafe fleet_easy_set_pointer(raw, option, pointer))
   }
 
-  func check(_ option: CURLoption, _ code: CURLcode) throws(CurlRefusal) {
-    guard code == CURLE_OK else { throw CurlRefusal(option: option, code: code) }
+  func check(_ option: CURLoption, _ code: CURLcode) throws(CurlOptionError) {
+    guard code == CURLE_OK else { throw CurlOptionError(option: option, code: code) }
   }
 
   /// An integer that libcurl reports about the last transfer; 0 if unavailable.
@@ -76,7 +76,7 @@ import CCurl
 }
 
 /// libcurl rejected an option.
-nonisolated struct CurlRefusal: Error, CustomStringConvertible {
+nonisolated struct CurlOptionError: Error, CustomStringConvertible {
   let option: CURLoption
   let code: CURLcode
 

@@ -76,7 +76,7 @@ nonisolated enum FailureTable {
 
   /// Whether a TLS alert is about the certificate of this client. With TLS 1.3 the alert comes after the handshake, in
   /// place of the response.
-  static func isAboutOwnCertificate(_ message: String) -> Bool {
+  static func isClientCertificateAlert(_ message: String) -> Bool {
     [" alert certificate", " alert bad certificate", " alert unknown ca"].contains { message.contains(text: $0) }
   }
 
@@ -99,7 +99,7 @@ nonisolated enum FailureTable {
     var text = withoutDuration(String(printable))
     // libcurl has found no certificate authorities; in Debian they are in a separate package.
     if text.hasSuffix(systemCABundle) { text += "; install the package ca-certificates" }
-    if isAboutOwnCertificate(text) {
+    if isClientCertificateAlert(text) {
       text += "; the server demands a client certificate, or rejects the one that it was given"
     }
     return endpoint.map { "\($0): \(text)" } ?? text

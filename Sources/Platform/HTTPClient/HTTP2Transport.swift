@@ -39,7 +39,7 @@ final class HTTP2Transport {
     /// Whether it has carried a request.
     var hasCarriedRequest = false
     /// Whether a request was cancelled, with no response since: the request's unsent data must not arrive late.
-    var hasCancelled = false
+    var hasCancelledRequest = false
 
     init(_ address: WebAddress) {
       self.address = address
@@ -65,10 +65,10 @@ final class HTTP2Transport {
   /// The connection in use, or the one that is being opened.
   private var channel: Channel?
   /// The open connection that `channel` is to replace, while `channel` is being opened.
-  private var former: Channel?
+  private var channelToReplace: Channel?
   /// The request in flight on `channel`, then the queued ones.
   private var current: QueuedRequest?
-  private var waiting: [QueuedRequest] = []
+  private var queued: [QueuedRequest] = []
   private var session: (origin: String, TLSSession)?
   private var isStale = false
   /// Whether a call by the owner is in progress.
@@ -79,7 +79,7 @@ final class HTTP2Transport {
   /// Receives requests for HTTP/1.1.
   var onHTTP1: ((QueuedRequest) -> Void)?
   /// Called with each response, before the completion handler of its request.
-  var onAnswered: (() -> Void)?
+  var onResponse: (() -> Void)?
 
   /// - Throws: if no descriptors are left for a timer.
   init(
@@ -98,36 +98,36 @@ final class HTTP2Transport {
   isolated deinit { timer?.close() }
 
   /// Whether requests to this server can use HTTP/2, as far as known.
-  func serves(_ address: WebAddress) -> Bool {
+  func supports(_ address: WebAddress) -> Bool {
     address.scheme == "https" && (http1Origin == nil || http1Origin != address.origin)
   }
 
   /// The outcome is reported in a later iteration of the loop.
   func send(_ request: QueuedRequest) {
-    waiting.append(request)
+    queued.append(request)
     isInCall = true
-    start()
+    startNext()
     isInCall = false
   }
 
   /// Opens the connection in advance, if there is no connection.
   func connect(to address: WebAddress, certificateTime: Timestamp?) {
-    guard channel == nil, waiting.isEmpty else { return }
+    guard channel == nil, queued.isEmpty else { return }
     open(to: address, certificateTime: certificateTime, deadline: nil)
   }
 
   /// Cancels a request without calling its completion handler.
   func cancel(_ completion: Completion) {
     completion.drop()
-    waiting.removeAll { $0.completion === completion }
+    queued.removeAll { $0.completion === completion }
     isInCall = true
     if current?.completion === completion {
       current = nil
-      channel?.hasCancelled = true
+      channel?.hasCancelledRequest = true
       feed(.cancel, to: channel)
     }
     // A request without a stream ends without an effect, and others may have been queued behind it.
-    start()
+    startNext()
     isInCall = false
   }
 
@@ -136,22 +136,22 @@ final class HTTP2Transport {
   func dropConnections() {
     http1Origin = nil
     isStale = true
-    if current == nil, waiting.isEmpty { closeAll() }
+    if current == nil, queued.isEmpty { closeAll() }
   }
 
   // MARK: - The connection
 
   /// Sends the next request if no request is in flight, or opens a connection for it.
-  private func start() {
-    guard current == nil, let next = waiting.first else { return armTimer() }
-    if let channel, isStale || !channel.address.hasOrigin(of: next.address) { closeAll() }
+  private func startNext() {
+    guard current == nil, let next = queued.first else { return armTimer() }
+    if let channel, isStale || !channel.address.hasSameOrigin(as: next.address) { closeAll() }
     if channel?.connection?.canSend(at: loop.now.boot) == false { closeAll() }
     if let channel, channel.isOpen {
       if next.needsNewConnection, channel.hasCarriedRequest {
-        former = channel
+        channelToReplace = channel
         open(to: next.address, certificateTime: next.request.certificateTime, deadline: next.deadline)
       } else {
-        current = waiting.removeFirst()
+        current = queued.removeFirst()
         channel.hasCarriedRequest = true
         feed(.send(next.request, to: next.address, deadline: next.deadline), to: channel)
       }
@@ -165,12 +165,12 @@ final class HTTP2Transport {
     isStale = false
     let channel = Channel(address)
     self.channel = channel
-    let rest = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
+    let remainingTime = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
     do {
       channel.tls = try TLSConnection(
         loop: loop, settings: configuration, meter: meter, to: address,
-        timeout: min(rest, configuration.connectTimeout), certificateTime: certificateTime,
-        previousSession: former?.tls?.session ?? session.flatMap { $0.origin == address.origin ? $0.1 : nil }
+        timeout: min(remainingTime, configuration.connectTimeout), certificateTime: certificateTime,
+        previousSession: channelToReplace?.tls?.session ?? session.flatMap { $0.origin == address.origin ? $0.1 : nil }
       ) { [weak self, weak channel] event in
         if let channel { self?.handle(event, of: channel) }
       }
@@ -183,15 +183,15 @@ final class HTTP2Transport {
     switch event {
     case .connected(let hasHTTP2):
       counters.connections &+= 1
-      close(former)
-      former = nil
+      close(channelToReplace)
+      channelToReplace = nil
       guard hasHTTP2 else { return fallBack() }
       channel.connection = HTTP2Connection(userAgent: configuration.userAgent, idleTimeout: configuration.idleTimeout)
       // The first request is sent together with the preface, in one TLS record.
       for case .write(let bytes) in channel.connection?.handle(.connected, at: loop.now.boot) ?? [] {
         channel.preface += bytes
       }
-      start()
+      startNext()
       if !channel.preface.isEmpty { write([], to: channel) }
     case .bytes(let bytes):
       counters.bytesReceived &+= UInt64(bytes.count)
@@ -203,22 +203,22 @@ final class HTTP2Transport {
 
   private func openingFailed(_ failure: TransportFailure) {
     stopOpening()
-    if channel == nil { failAll(failure) } else { start() }
+    if channel == nil { failAll(failure) } else { startNext() }
   }
 
   /// Closes the connection that is being opened. A connection that it was to replace stays in use.
   private func stopOpening() {
     close(channel)
-    channel = former
-    former = nil
+    channel = channelToReplace
+    channelToReplace = nil
     guard channel != nil else { return }
-    for request in waiting { request.needsNewConnection = false }
+    for request in queued { request.needsNewConnection = false }
   }
 
   private func closeAll() {
-    close(former)
+    close(channelToReplace)
     close(channel)
-    (former, channel) = (nil, nil)
+    (channelToReplace, channel) = (nil, nil)
   }
 
   private func close(_ channel: Channel?) {
@@ -227,7 +227,7 @@ final class HTTP2Transport {
     channel.connection?.wipe()
     channel.connection = nil
     channel.preface = []
-    channel.tls?.close(discardingUnsent: channel.hasCancelled)
+    channel.tls?.close(discardingUnsent: channel.hasCancelledRequest)
     channel.tls = nil
   }
 
@@ -235,15 +235,15 @@ final class HTTP2Transport {
   private func fallBack() {
     http1Origin = channel?.address.origin
     closeAll()
-    let requests = waiting
-    waiting = []
+    let requests = queued
+    queued = []
     armTimer()
     for request in requests { onHTTP1?(request) }
   }
 
   private func failAll(_ failure: TransportFailure) {
-    let requests = waiting
-    waiting = []
+    let requests = queued
+    queued = []
     armTimer()
     for request in requests { finish(request, .failure(failure)) }
   }
@@ -277,36 +277,36 @@ final class HTTP2Transport {
     defer { withExtendedLifetime(self) {} }
     var answer: HTTPResponse?
     var failure: HTTP2Failure?
-    var isEnd = false
+    var closesConnection = false
     for effect in effects {
       switch effect {
       case .write(let bytes): write(bytes, to: channel)
-      case .answered(let response): answer = redirecting(response)
+      case .answered(let response): answer = withRedirect(response)
       case .failed(let reason): failure = reason
-      case .close: isEnd = true
+      case .close: closesConnection = true
       }
     }
     var outcome: HTTPOutcome?
     if let answer {
-      channel.hasCancelled = false
-      onAnswered?()
+      channel.hasCancelledRequest = false
+      onResponse?()
       outcome = .response(answer)
     } else if let failure {
       if failure.needsHTTP1 { http1Origin = channel.address.origin }
-      outcome = .failure(TransportFailure(failure.kind, failure.message, isConnectionOpen: !isEnd))
+      outcome = .failure(TransportFailure(failure.kind, failure.message, isConnectionOpen: !closesConnection))
     }
     let request = outcome == nil ? nil : current
     if outcome != nil { current = nil }
-    if isEnd { ended(channel) }
+    if closesConnection { ended(channel) }
     if let request, let outcome { finish(request, outcome) }
-    if current == nil, isStale, waiting.isEmpty { closeAll() }
-    start()
+    if current == nil, isStale, queued.isEmpty { closeAll() }
+    startNext()
   }
 
   private func ended(_ channel: Channel) {
     close(channel)
     guard channel === self.channel else {
-      former = nil
+      channelToReplace = nil
       return
     }
     // The next request opens a new connection. This is not done now, because a server might close an idle connection
@@ -321,7 +321,7 @@ final class HTTP2Transport {
     channel.tls?.send(bytes)
   }
 
-  private func redirecting(_ response: HTTPResponse) -> HTTPResponse {
+  private func withRedirect(_ response: HTTPResponse) -> HTTPResponse {
     guard (300..<400).contains(response.status) else { return response }
     var response = response
     response.redirect = response.header("location").flatMap { try? WebAddress(reading: $0) }
@@ -333,7 +333,7 @@ final class HTTP2Transport {
   private func armTimer() {
     // An idle connection has no deadline; neither does one that the next request will replace.
     var deadline = channel?.connection?.nextDeadline
-    for request in waiting { deadline = min(deadline ?? request.deadline, request.deadline) }
+    for request in queued { deadline = min(deadline ?? request.deadline, request.deadline) }
     guard deadline != timerDeadline else { return }
     timerDeadline = deadline
     if let deadline { timer?.arm(at: deadline) } else { timer?.disarm() }
@@ -342,16 +342,16 @@ final class HTTP2Transport {
   private func checkDeadlines() {
     timerDeadline = nil
     let now = loop.now.boot
-    let late = waiting.filter { $0.deadline <= now }
-    waiting.removeAll { $0.deadline <= now }
+    let expired = queued.filter { $0.deadline <= now }
+    queued.removeAll { $0.deadline <= now }
     let isStalled = channel?.isOpen != true && channel?.tls?.isInHandshake == true
-    for request in late {
+    for request in expired {
       let reason = isStalled ? FailureTable.stalledHandshake : "no response before the deadline"
       finish(request, .failure(TransportFailure(.timedOut, reason)))
     }
     // The request timed out while connecting.
-    if !late.isEmpty, channel?.isOpen != true { stopOpening() }
+    if !expired.isEmpty, channel?.isOpen != true { stopOpening() }
     feed(.deadline, to: channel)
-    start()
+    startNext()
   }
 }

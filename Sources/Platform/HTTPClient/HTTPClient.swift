@@ -33,14 +33,14 @@ import URLReader
   package var counters: TrafficCounters { http2.map { curlCounters + $0.counters } ?? curlCounters }
 
   /// The protocol of the last response, `HTTP/2` or `HTTP/1.1`; nil before the first.
-  package private(set) var version: String?
+  package private(set) var httpVersion: String?
 
   /// - Parameter meter: counts the client's connections.
   /// - Throws: if libcurl on this machine lacks a required feature, or there is no memory.
   package init(
     loop: EventLoop, configuration: HTTPClientConfiguration, meter: ConnectionMeter = ConnectionMeter()
   ) throws(HTTPClientError) {
-    guard HTTPClient.isStarted else { throw HTTPClientError(.unavailable, "libcurl could not be started") }
+    guard HTTPClient.isCurlInitialized else { throw HTTPClientError(.unavailable, "libcurl could not be started") }
     self.loop = loop
     self.configuration = configuration
     self.meter = meter
@@ -53,7 +53,7 @@ import URLReader
     }
     let http2 = try HTTP2Transport(loop: loop, configuration: configuration, meter: meter)
     http2.onHTTP1 = { [weak self] in self?.sendOverHTTP1($0) }
-    http2.onAnswered = { [weak self] in self?.version = "HTTP/2" }
+    http2.onResponse = { [weak self] in self?.httpVersion = "HTTP/2" }
     self.http2 = http2
   }
 
@@ -62,7 +62,7 @@ import URLReader
   }
 
   /// libcurl's global initialization, once per process. It is not thread-safe, but there are no other threads yet.
-  private static let isStarted = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  private static let isCurlInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   private func makeDriver() throws(HTTPClientError) -> TransferDriver {
     try unsafe TransferDriver(
@@ -79,7 +79,7 @@ import URLReader
   package func send(_ request: HTTPRequest, completion: @escaping (HTTPOutcome) -> Void) -> HTTPExchange {
     let request = request.encoded { encoder.encode($0) }
     let completion = Completion(completion)
-    if let http2, let address = address(of: request.url), http2.serves(address) {
+    if let http2, let address = address(of: request.url), http2.supports(address) {
       let deadline = loop.now.boot + request.deadline
       http2.send(HTTP2Transport.QueuedRequest(request, to: address, deadline: deadline, completion))
     } else {
@@ -96,7 +96,7 @@ import URLReader
   ///
   /// - Parameter certificateTime: as in `HTTPRequest`.
   package func connect(to url: String, certificateTime: Timestamp?) {
-    guard let http2, let address = address(of: url), http2.serves(address) else { return }
+    guard let http2, let address = address(of: url), http2.supports(address) else { return }
     http2.connect(to: address, certificateTime: certificateTime)
   }
 
@@ -170,12 +170,12 @@ import URLReader
     let transfer = active[index]
     if transfer.driver !== driver {
       // The transfer was to replace the connection, which stays in use if no new one was established.
-      if transfer.isSent { driver = transfer.driver } else if resend(transfer) { return }
+      if transfer.isSent { driver = transfer.driver } else if sendOnExistingConnection(transfer) { return }
     }
     active.remove(at: index)
     let outcome = transfer.outcome(code)
     let completion = transfer.completion
-    if case .response = outcome { version = transfer.version }
+    if case .response = outcome { httpVersion = transfer.httpVersion }
     retire(transfer)
     // HTTP/2 would keep the connection after a timeout; but most often the network path is dead, and all later requests
     // would use a dead socket.
@@ -187,9 +187,9 @@ import URLReader
   /// Sends a request that has had no connection yet on the existing connection.
   ///
   /// - Returns: false if its deadline has passed, or libcurl did not accept it.
-  private func resend(_ transfer: Transfer) -> Bool {
-    let rest = transfer.timesOutAt - loop.now.boot
-    guard rest > .zero, (try? transfer.limit(to: rest)) != nil else { return false }
+  private func sendOnExistingConnection(_ transfer: Transfer) -> Bool {
+    let remainingTime = transfer.timesOutAt - loop.now.boot
+    guard remainingTime > .zero, (try? transfer.setDeadline(to: remainingTime)) != nil else { return false }
     unsafe transfer.driver?.remove(transfer.handle)
     let isAccepted = unsafe driver?.add(transfer.handle) == CURLM_OK
     transfer.driver = isAccepted ? driver : nil
@@ -198,15 +198,15 @@ import URLReader
 
   /// Fails every request and closes the connection, because the server keeps libcurl busy without end.
   private func giveUp() {
-    let given = active.map { (completion: $0.completion, failure: $0.workLimitFailure) }
+    let completions = active.map { (completion: $0.completion, failure: $0.workLimitFailure) }
     for transfer in active { retire(transfer) }
     active = []
     dropConnections()
-    for (completion, failure) in given { completion?.call(.failure(failure)) }
+    for (completion, failure) in completions { completion?.call(.failure(failure)) }
   }
 
   private func retire(_ transfer: Transfer) {
-    transfer.count(in: &curlCounters)
+    transfer.addTraffic(to: &curlCounters)
     unsafe transfer.driver?.remove(transfer.handle)
     recycle(transfer)
   }
@@ -239,19 +239,19 @@ import URLReader
 
 /// A completion handler that is called at most once.
 final class Completion {
-  private var body: ((HTTPOutcome) -> Void)?
+  private var handler: ((HTTPOutcome) -> Void)?
 
-  init(_ body: @escaping (HTTPOutcome) -> Void) {
-    self.body = body
+  init(_ handler: @escaping (HTTPOutcome) -> Void) {
+    self.handler = handler
   }
 
   func call(_ outcome: HTTPOutcome) {
-    let body = body
-    self.body = nil
-    body?(outcome)
+    let handler = handler
+    self.handler = nil
+    handler?(outcome)
   }
 
   func drop() {
-    body = nil
+    handler = nil
   }
 }

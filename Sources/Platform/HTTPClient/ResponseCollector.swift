@@ -37,11 +37,11 @@ struct ResponseCollector {
       return false
     }
     lineBytes += bytes
-    unsafe keepHeaderLine(line)
+    unsafe storeHeaderLine(line)
     return true
   }
 
-  private mutating func keepHeaderLine(_ line: UnsafeRawBufferPointer) {
+  private mutating func storeHeaderLine(_ line: UnsafeRawBufferPointer) {
     let bytes = line.count
     if unsafe line.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {  // "HTTP/"
       headers.removeAll(keepingCapacity: true)

@@ -26,7 +26,7 @@ import Timekeeping
   /// The maximum that is read in one iteration of the loop: far more than a response, and far too little to delay a
   /// receiver's sentences.
   private static let readLimit = 65_536
-  private static let readTime = Duration.milliseconds(10)
+  private static let readTimeLimit = Duration.milliseconds(10)
   private static let ownerSlot = fleet_tls_owner_slot()
 
   private let loop: EventLoop
@@ -103,7 +103,7 @@ import Timekeeping
 
   // MARK: - Connecting
 
-  private func setTLSCallback() throws(CurlRefusal) {
+  private func setTLSCallback() throws(CurlOptionError) {
     // Unretained: the handle is freed with this object.
     let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     try unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: context)
@@ -115,11 +115,11 @@ import Timekeeping
         unsafe fleet_tls_set_modes(tls)
         unsafe connection.driver?.floodGuard.watch(tls)
         // libcurl no longer returns OpenSSL's connection after the handshake, so it is recorded during the handshake.
-        let isWatched = unsafe fleet_tls_set_owner(tls, TLSConnection.ownerSlot, owner) { tls, _, _ in
+        let result = unsafe fleet_tls_set_owner(tls, TLSConnection.ownerSlot, owner) { tls, _, _ in
           guard let tls = unsafe tls else { return }
-          unsafe TLSConnection.at(fleet_tls_owner(tls, TLSConnection.ownerSlot))?.begin(tls)
+          unsafe TLSConnection.at(fleet_tls_owner(tls, TLSConnection.ownerSlot))?.handshakeBegan(tls)
         }
-        return unsafe isWatched == 1 && fleet_tls_offer_http2(tls) == 0 ? CURLE_OK : CURLE_OUT_OF_MEMORY
+        return unsafe result == 1 && fleet_tls_offer_http2(tls) == 0 ? CURLE_OK : CURLE_OUT_OF_MEMORY
       })
   }
 
@@ -128,7 +128,7 @@ import Timekeeping
   }
 
   /// A handshake has begun; a further one begins if libcurl tries another address.
-  private func begin(_ tls: OpaquePointer) {
+  private func handshakeBegan(_ tls: OpaquePointer) {
     guard unsafe self.tls != tls else { return }
     unsafe self.tls = tls
     unsafe previousSession?.resume(in: tls)
@@ -204,11 +204,11 @@ import Timekeeping
     source?.watch(for: isWaitingToWrite ? [.readable, .writable] : .readable)
   }
 
-  /// Reads available data, in one iteration of the loop no more than `readLimit` and for no longer than `readTime`:
-  /// other events are handled before the rest is read.
+  /// Reads available data, in one iteration of the loop no more than `readLimit` and for no longer than
+  /// `readTimeLimit`: other events are handled before the rest is read.
   func read() {
     var left = TLSConnection.readLimit
-    let deadline = loop.now.boot + TLSConnection.readTime
+    let deadline = loop.now.boot + TLSConnection.readTimeLimit
     while handler != nil {
       var count = 0
       let code = unsafe buffer.withUnsafeMutableBytes {

@@ -32,11 +32,11 @@ import Timekeeping
       // A record is reported by its header and, from TLS 1.3 on, by the type of its encrypted content.
       let isRecord = type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE
       if isRecord, count > 0, unsafe bytes?.load(as: UInt8.self) == UInt8(SSL3_RT_APPLICATION_DATA) { return }
-      unsafe Unmanaged<TLSFloodGuard>.fromOpaque(owner).takeUnretainedValue().count(tls)
+      unsafe Unmanaged<TLSFloodGuard>.fromOpaque(owner).takeUnretainedValue().handleRecord(on: tls)
     }
   }
 
-  private func count(_ tls: OpaquePointer) {
+  private func handleRecord(on tls: OpaquePointer) {
     guard !limit.admit(at: loop.now.boot) else { return }
     hasClosedConnection = true
     // As if the peer had announced that it will send no more: OpenSSL then reads no further.

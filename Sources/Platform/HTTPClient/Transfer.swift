@@ -11,7 +11,7 @@ import SystemCalls
 @safe final class Transfer {
   private let easy: EasyHandle
   private var headerList = HeaderList()
-  private var response = ResponseCollector(maximumSize: 0)
+  private var collector = ResponseCollector(maximumSize: 0)
   private var endpoint: WebAddress?
   private let settings: HTTPClientConfiguration
 
@@ -52,7 +52,7 @@ import SystemCalls
   var handle: UnsafeMutableRawPointer { unsafe easy.raw }
 
   /// Sets the options that are the same for all requests.
-  private func apply(_ settings: HTTPClientConfiguration, _ meter: ConnectionMeter) throws(CurlRefusal) {
+  private func apply(_ settings: HTTPClientConfiguration, _ meter: ConnectionMeter) throws(CurlOptionError) {
     try easy.setConnection(settings, meter: meter)
     try easy.set(
       CURLOPT_HTTP_VERSION,
@@ -63,7 +63,7 @@ import SystemCalls
     try setCallbacks()
   }
 
-  private func setCallbacks() throws(CurlRefusal) {
+  private func setCallbacks() throws(CurlOptionError) {
     // Unretained: the client retains the transfer longer than libcurl uses the handle.
     let context = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
     try unsafe easy.set(CURLOPT_WRITEDATA, pointer: context)
@@ -75,13 +75,13 @@ import SystemCalls
       unsafe fleet_easy_set_receiver(easy.raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
         let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
         // A smaller count makes libcurl abort with WRITE_ERROR.
-        return unsafe Transfer.at(context)?.response.addBody(piece) == true ? size * count : 0
+        return unsafe Transfer.at(context)?.collector.addBody(piece) == true ? size * count : 0
       })
     try easy.check(
       CURLOPT_HEADERFUNCTION,
       unsafe fleet_easy_set_receiver(easy.raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
         let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return unsafe Transfer.at(context)?.response.addHeaderLine(line) == true ? size * count : 0
+        return unsafe Transfer.at(context)?.collector.addHeaderLine(line) == true ? size * count : 0
       })
     try easy.check(
       CURLOPT_PREREQFUNCTION,
@@ -124,17 +124,17 @@ import SystemCalls
       let wanted = settings.allowsPlainHTTP ? "http:// or https://" : "https://"
       throw TransportFailure(.local, "the URL must begin with \(wanted) and a host")
     }
-    response = ResponseCollector(maximumSize: request.maximumResponseSize)
+    collector = ResponseCollector(maximumSize: request.maximumResponseSize)
     bodySize = request.method == .get ? 0 : request.body.count
     isSent = false
     hasBegunTLS = false
     easy.clearErrorText()
     do {
-      try setTarget(request)
+      try setRequestOptions(request)
       try headerList.fill(request.headers)
       try unsafe easy.set(CURLOPT_HTTPHEADER, pointer: UnsafeRawPointer(headerList.first))
-    } catch let refusal as CurlRefusal {
-      throw TransportFailure(.local, FailureTable.message(endpoint, "\(refusal)"))
+    } catch let error as CurlOptionError {
+      throw TransportFailure(.local, FailureTable.message(endpoint, "\(error)"))
     } catch let failure as TransportFailure {
       throw failure
     } catch {
@@ -142,7 +142,7 @@ import SystemCalls
     }
   }
 
-  private func setTarget(_ request: HTTPRequest) throws(CurlRefusal) {
+  private func setRequestOptions(_ request: HTTPRequest) throws(CurlOptionError) {
     // Requests are usually alike, and libcurl keeps its options: only options that differ are set.
     if url == nil {
       try easy.set(CURLOPT_URL, request.url)
@@ -159,29 +159,29 @@ import SystemCalls
         // An empty array may have no address, and a null pointer would make libcurl read the body from a callback.
         try easy.set(CURLOPT_COPYPOSTFIELDS, "")
       } else {
-        try unsafe request.body.withUnsafeBufferPointer { bytes throws(CurlRefusal) in
+        try unsafe request.body.withUnsafeBufferPointer { bytes throws(CurlOptionError) in
           try unsafe easy.set(CURLOPT_COPYPOSTFIELDS, pointer: UnsafeRawPointer(bytes.baseAddress))
         }
       }
     }
     if request.deadline != deadline || request.maximumResponseSize != maximumSize {
       deadline = nil
-      let whole = max(request.deadline.nanoseconds / 1_000_000, 1)
-      let connecting = max(settings.connectTimeout.nanoseconds / 1_000_000, 1)
+      let timeout = max(request.deadline.nanoseconds / 1_000_000, 1)
+      let connectTimeout = max(settings.connectTimeout.nanoseconds / 1_000_000, 1)
       try easy.setLarge(CURLOPT_MAXFILESIZE_LARGE, Int64(request.maximumResponseSize))
-      try easy.set(CURLOPT_TIMEOUT_MS, Int(whole))
-      try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(min(whole, connecting)))
+      try easy.set(CURLOPT_TIMEOUT_MS, Int(timeout))
+      try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(min(timeout, connectTimeout)))
       deadline = request.deadline
       maximumSize = request.maximumResponseSize
     }
   }
 
   /// Sets a different deadline for a prepared request that no connection has carried yet.
-  func limit(to time: Duration) throws(CurlRefusal) {
+  func setDeadline(to time: Duration) throws(CurlOptionError) {
     deadline = nil
-    let whole = Int(max(time.nanoseconds / 1_000_000, 1))
-    try easy.set(CURLOPT_TIMEOUT_MS, whole)
-    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, whole)
+    let timeout = Int(max(time.nanoseconds / 1_000_000, 1))
+    try easy.set(CURLOPT_TIMEOUT_MS, timeout)
+    try easy.set(CURLOPT_CONNECTTIMEOUT_MS, timeout)
     easy.clearErrorText()
   }
 
@@ -191,7 +191,7 @@ import SystemCalls
       return .failure(TransportFailure(.broken, FailureTable.message(endpoint, TLSFloodGuard.message)))
     }
     if code == CURLE_OK {
-      guard response.hasAllHeaders else {
+      guard collector.hasAllHeaders else {
         return .failure(
           TransportFailure(.broken, FailureTable.message(endpoint, "the connection ended amid the response's headers")))
       }
@@ -201,10 +201,10 @@ import SystemCalls
         let failure = HTTP2Failure.answeredEarly
         return .failure(TransportFailure(failure.kind, FailureTable.message(endpoint, failure.message)))
       }
-      return .response(response.response(status: status))
+      return .response(collector.response(status: status))
     }
     // CURLE_OUT_OF_MEMORY is libcurl's error for a status or header line that exceeds its buffer.
-    if response.isTooLarge || code == CURLE_FILESIZE_EXCEEDED || code == CURLE_OUT_OF_MEMORY {
+    if collector.isTooLarge || code == CURLE_FILESIZE_EXCEEDED || code == CURLE_OUT_OF_MEMORY {
       return .failure(
         TransportFailure(
           .tooLarge, FailureTable.message(endpoint, "the response is longer than the request allows"),
@@ -227,7 +227,7 @@ import SystemCalls
     let isStalled = kind == .timedOut && hasBegunTLS && !isSent
     return .failure(
       TransportFailure(
-        isLookup ? .unresolved : FailureTable.isAboutOwnCertificate(message) ? .handshakeFailed : kind,
+        isLookup ? .unresolved : FailureTable.isClientCertificateAlert(message) ? .handshakeFailed : kind,
         FailureTable.message(endpoint, isStalled ? FailureTable.stalledHandshake : message),
         isConnectionOpen: leavesConnectionOpen(code)))
   }
@@ -239,7 +239,7 @@ import SystemCalls
   }
 
   /// The protocol of the response.
-  var version: String { easy.number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? "HTTP/2" : "HTTP/1.1" }
+  var httpVersion: String { easy.number(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) ? "HTTP/2" : "HTTP/1.1" }
 
   /// The failure of a request that used too much processor time.
   var workLimitFailure: TransportFailure {
@@ -247,7 +247,7 @@ import SystemCalls
   }
 
   /// Adds this transfer's traffic to the counters.
-  func count(in counters: inout TrafficCounters) {
+  func addTraffic(to counters: inout TrafficCounters) {
     counters.requests &+= 1
     counters.connections &+= UInt64(clamping: easy.number(CURLINFO_NUM_CONNECTS))
     counters.bytesSent &+= UInt64(clamping: easy.number(CURLINFO_REQUEST_SIZE))
@@ -260,7 +260,7 @@ import SystemCalls
   func clear() {
     _ = unsafe fleet_easy_set_pointer(easy.raw, CURLOPT_HTTPHEADER, nil)
     headerList.clear()
-    response = ResponseCollector(maximumSize: 0)
+    collector = ResponseCollector(maximumSize: 0)
     completion = nil
     driver = nil
   }

@@ -17,9 +17,9 @@ import SystemCalls
   /// Whether libcurl wants to be called again at once.
   private var isDue = false
   /// Transfers whose end has not been reported yet.
-  private var pending: Int32 = 0
+  private var pendingCount: Int32 = 0
   /// Processor time that libcurl has used since a transfer began or ended.
-  private var work = Duration.zero
+  private var usedProcessorTime = Duration.zero
   private var onWorkLimit: (() -> Void)?
   /// Called when connections close, and so retained while there may be any.
   private let meter: ConnectionMeter
@@ -28,9 +28,9 @@ import SystemCalls
 
   /// A request takes some milliseconds of processor time, mostly for TLS. A server that keeps libcurl busy without a
   /// response must not use more than this.
-  private static let maximumWork = Duration.seconds(1)
-  /// The part of `maximumWork` that libcurl may use in one iteration of the loop.
-  private static let maximumStep = Duration.milliseconds(10)
+  private static let maximumProcessorTime = Duration.seconds(1)
+  /// The part of `maximumProcessorTime` that libcurl may use in one iteration of the loop.
+  private static let maximumStepTime = Duration.milliseconds(10)
 
   /// - Parameters:
   ///   - meter: the meter of every handle.
@@ -50,7 +50,7 @@ import SystemCalls
     unsafe self.onEnd = onEnd
     self.onWorkLimit = onWorkLimit
     do {
-      timer = try loop.makeTimer { [unowned self] in act(CURL_SOCKET_TIMEOUT, 0) }
+      timer = try loop.makeTimer { [unowned self] in handleEvents(CURL_SOCKET_TIMEOUT, 0) }
     } catch {
       throw HTTPClientError(.unavailable, error.message, cause: error.cause)
     }
@@ -94,11 +94,11 @@ import SystemCalls
   func add(_ handle: UnsafeMutableRawPointer) -> CURLMcode {
     let result = unsafe curl_multi_add_handle(multi, handle)
     guard result == CURLM_OK else { return result }
-    pending += 1
-    work = .zero
+    pendingCount += 1
+    usedProcessorTime = .zero
     // The first step is done here, not in a separate iteration of the loop: it writes the request if a connection is
     // open.
-    if step(CURL_SOCKET_TIMEOUT, 0) < pending {
+    if step(CURL_SOCKET_TIMEOUT, 0) < pendingCount {
       loop.defer { [weak self] in self?.reportEnded() }
     }
     return result
@@ -108,14 +108,14 @@ import SystemCalls
   func remove(_ handle: UnsafeMutableRawPointer) {
     // This fails if the handle is not there, which does not matter.
     _ = unsafe curl_multi_remove_handle(multi, handle)
-    pending -= 1
-    work = .zero
+    pendingCount -= 1
+    usedProcessorTime = .zero
   }
 
-  private func act(_ socket: Int32, _ events: Int32) {
+  private func handleEvents(_ socket: Int32, _ events: Int32) {
     withExtendedLifetime(self) {
-      if step(socket, events) < pending { reportEnded() }
-      if pending > 0, work > TransferDriver.maximumWork { onWorkLimit?() }
+      if step(socket, events) < pendingCount { reportEnded() }
+      if pendingCount > 0, usedProcessorTime > TransferDriver.maximumProcessorTime { onWorkLimit?() }
     }
   }
 
@@ -126,10 +126,10 @@ import SystemCalls
     var running: Int32 = 0
     isDue = false
     let before = TransferDriver.processorTime
-    defer { work += TransferDriver.processorTime - before }
+    defer { usedProcessorTime += TransferDriver.processorTime - before }
     _ = unsafe curl_multi_socket_action(multi, socket, events, &running)
     // Limited, so that other events are handled.
-    for _ in 0..<16 where isDue && TransferDriver.processorTime - before < TransferDriver.maximumStep {
+    for _ in 0..<16 where isDue && TransferDriver.processorTime - before < TransferDriver.maximumStepTime {
       isDue = false
       _ = unsafe curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
     }
@@ -179,7 +179,7 @@ import SystemCalls
       sources[index].source.watch(for: events)
     } else {
       do {
-        let source = try loop.addIO(socket, events) { [unowned self] in act(socket, TransferDriver.flags($0)) }
+        let source = try loop.addIO(socket, events) { [unowned self] in handleEvents(socket, TransferDriver.flags($0)) }
         sources.append((socket, source))
       } catch {
         // Out of memory: the socket's readiness will not be reported, and the request ends at its deadline.

@@ -38,13 +38,13 @@ import Timekeeping
   /// Bytes of standard error that are read; a program that writes more is terminated.
   package static let maximumErrorsRead = 1 << 20
   /// The time between SIGTERM and SIGKILL.
-  package static let grace = Duration.seconds(2)
+  package static let gracePeriod = Duration.seconds(2)
 
   private let loop: EventLoop
   private let maximumOutputSize: Int
   private var completion: ((Result) -> Void)?
   /// The supervisor; 0 if none is running.
-  private var processID: pid_t = 0
+  private var supervisorID: pid_t = 0
   /// The program's process group.
   private var groupID: pid_t = 0
   private var child: EventSource<ChildStatus>?
@@ -54,9 +54,9 @@ import Timekeeping
   /// Why this process terminated the program.
   private var endReason: Ending?
   /// Whether `endSignal` was sent.
-  private var isKilled = false
+  private var hasSentEndSignal = false
   /// Retains itself while the program runs, so that it is always reaped.
-  private var running: HelperProgram?
+  private var retainedSelf: HelperProgram?
 
   /// Runs the program.
   ///
@@ -83,7 +83,7 @@ import Timekeeping
 
   isolated deinit {
     // This happens only together with the loop: while the program runs, this object retains itself.
-    if processID > 0 { killAll() }
+    if supervisorID > 0 { killAll() }
     close()
   }
 
@@ -91,7 +91,7 @@ import Timekeeping
   package func cancel() {
     completion = nil
     // The supervisor is not reaped yet, so the process ID is valid. Its end is awaited on the loop.
-    if processID > 0 { killAll() } else { close() }
+    if supervisorID > 0 { killAll() } else { close() }
   }
 
   private func start(
@@ -102,17 +102,17 @@ import Timekeeping
     timer = try loop.makeTimer { [weak self] in self?.timeoutExpired() }
     let variables = HelperProgram.environment(adding: environment)
     let helper = try HelperProgram.spawn(arguments, variables, output: output.writeEnd, errors: errors.writeEnd)
-    (processID, groupID) = (helper.supervisor, helper.program)
+    (supervisorID, groupID) = (helper.supervisor, helper.program)
     output.closeWriteEnd()
     errors.closeWriteEnd()
     self.output = output
     self.errors = errors
-    running = self
+    retainedSelf = self
     do {
-      child = try loop.addChild(processID) { [weak self] status in self?.ended(status) }
+      child = try loop.addChild(supervisorID) { [weak self] status in self?.ended(status) }
     } catch {
       // The supervisor's end would not be reported, so it is awaited here.
-      reap()
+      killAndReap()
       throw error
     }
     do {
@@ -126,11 +126,11 @@ import Timekeeping
   }
 
   /// Kills the program and its supervisor, and waits for the supervisor's end.
-  private func reap() {
+  private func killAndReap() {
     _ = kill(-groupID, SIGKILL)
-    _ = kill(processID, SIGKILL)
-    while waitpid(processID, nil, 0) < 0, errno == EINTR {}
-    processID = 0
+    _ = kill(supervisorID, SIGKILL)
+    while waitpid(supervisorID, nil, 0) < 0, errno == EINTR {}
+    supervisorID = 0
   }
 
   private func outputArrived() {
@@ -140,16 +140,16 @@ import Timekeeping
   }
 
   private func errorsArrived() {
-    guard let errors, errors.received > HelperProgram.maximumErrorsRead else { return }
+    guard let errors, errors.receivedCount > HelperProgram.maximumErrorsRead else { return }
     errors.stopReading()
     end(.tooLarge)
   }
 
   private func timeoutExpired() {
-    guard processID > 0 else { return }
-    guard !isKilled else {
+    guard supervisorID > 0 else { return }
+    guard !hasSentEndSignal else {
       // The supervisor is blocked: its death triggers the cleanup.
-      _ = kill(processID, SIGKILL)
+      _ = kill(supervisorID, SIGKILL)
       return
     }
     if endReason == nil { return end(.timedOut) }
@@ -157,30 +157,30 @@ import Timekeeping
   }
 
   private func killAll() {
-    guard !isKilled else { return }
-    isKilled = true
-    signal(HelperProgram.endSignal)
-    timer?.arm(at: loop.now.boot + HelperProgram.grace * 2)
+    guard !hasSentEndSignal else { return }
+    hasSentEndSignal = true
+    sendSignal(HelperProgram.endSignal)
+    timer?.arm(at: loop.now.boot + HelperProgram.gracePeriod * 2)
   }
 
   /// Sends a signal to the supervisor, even if the program has stopped it.
-  private func signal(_ number: Int32) {
-    _ = kill(processID, number)
-    _ = kill(processID, SIGCONT)
+  private func sendSignal(_ number: Int32) {
+    _ = kill(supervisorID, number)
+    _ = kill(supervisorID, SIGCONT)
   }
 
   private func end(_ endReason: Ending) {
-    guard self.endReason == nil, !isKilled, processID > 0 else { return }
+    guard self.endReason == nil, !hasSentEndSignal, supervisorID > 0 else { return }
     self.endReason = endReason
-    signal(SIGTERM)
-    timer?.arm(at: loop.now.boot + HelperProgram.grace)
+    sendSignal(SIGTERM)
+    timer?.arm(at: loop.now.boot + HelperProgram.gracePeriod)
   }
 
   /// The supervisor has killed the program's descendants, unless it was killed itself; in that case only the program's
   /// group is killed.
   private func ended(_ status: ChildStatus) {
     if status == .killed(SIGKILL) { _ = kill(-groupID, SIGKILL) }
-    processID = 0
+    supervisorID = 0
     // The program's output is in the pipes, even if another process still has the write ends open.
     output?.drain()
     errors?.drain()
@@ -201,13 +201,13 @@ import Timekeeping
   }
 
   private func close() {
-    processID = 0
+    supervisorID = 0
     child?.close()
     timer?.close()
     output?.close()
     errors?.close()
     (child, timer, output, errors) = (nil, nil, nil, nil)
-    running = nil
+    retainedSelf = nil
   }
 
   /// The signal on which the supervisor kills the program and all its descendants.
@@ -223,11 +223,11 @@ import Timekeeping
 
   private static func environment(adding variables: [(name: String, value: String)]) -> [String] {
     var lines = variables.map { "\($0.name)=\($0.value)" }
-    let taken = ownVariables.union(variables.map(\.name))
+    let excluded = ownVariables.union(variables.map(\.name))
     var entry = unsafe environ
     while let line = unsafe entry.pointee {
       let text = unsafe String(cString: line)
-      if !taken.contains(String(text.prefix { $0 != "=" })) { lines.append(text) }
+      if !excluded.contains(String(text.prefix { $0 != "=" })) { lines.append(text) }
       unsafe entry += 1
     }
     return lines

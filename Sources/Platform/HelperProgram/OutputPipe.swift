@@ -12,7 +12,7 @@ final class OutputPipe {
   private var source: EventSource<IOEvents>?
   private(set) var bytes: [UInt8] = []
   /// The number of received bytes, stored or not.
-  private(set) var received = 0
+  private(set) var receivedCount = 0
   /// Whether more was received than is stored.
   private(set) var exceedsLimit = false
 
@@ -51,15 +51,15 @@ final class OutputPipe {
     for _ in 0..<8 {
       guard let result = try? readEnd.descriptor.read(into: &buffer) else { return stopWatching() }
       switch result {
-      case .bytes(let count): keep(buffer.prefix(count))
+      case .bytes(let count): store(buffer.prefix(count))
       case .end: return stopWatching()
       case .wouldBlock: return
       }
     }
   }
 
-  private func keep(_ new: ArraySlice<UInt8>) {
-    received += new.count
+  private func store(_ new: ArraySlice<UInt8>) {
+    receivedCount += new.count
     let room = max(limit - bytes.count, 0)
     if new.count > room { exceedsLimit = true }
     bytes += new.prefix(room)

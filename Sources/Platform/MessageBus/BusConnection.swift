@@ -14,17 +14,17 @@ import Timekeeping
   /// - Parameters:
   ///   - address: as in `unix:path=/run/dbus/system_bus_socket`.
   ///   - onEnd: called when the connection failed or was closed by the other end. Not called after `close`.
-  /// - Throws: `absent` if nothing listens there, `denied`, `failed`.
+  /// - Throws: `absent` if nothing listens there, `permissionDenied`, `failed`.
   init(loop: EventLoop, address: String, onEnd: @escaping () -> Void) throws(MessageBusError) {
-    var made: OpaquePointer?
-    try MessageBus.check(unsafe sd_bus_new(&made))
-    unsafe bus = made
+    var newBus: OpaquePointer?
+    try MessageBus.check(unsafe sd_bus_new(&newBus))
+    unsafe bus = newBus
     do {
-      try MessageBus.check(unsafe sd_bus_set_address(made, address))
-      try MessageBus.check(unsafe sd_bus_set_bus_client(made, 1))
-      try MessageBus.check(unsafe sd_bus_start(made))
-      try unsafe MessageBus.check(loop.attach { unsafe sd_bus_attach_event(made, $0, 0) })
-      try match(
+      try MessageBus.check(unsafe sd_bus_set_address(newBus, address))
+      try MessageBus.check(unsafe sd_bus_set_bus_client(newBus, 1))
+      try MessageBus.check(unsafe sd_bus_start(newBus))
+      try unsafe MessageBus.check(loop.attach { unsafe sd_bus_attach_event(newBus, $0, 0) })
+      try addMatch(
         "type='signal',sender='org.freedesktop.DBus.Local',interface='org.freedesktop.DBus.Local',member='Disconnected'",
         onEnd)
     } catch {
@@ -47,7 +47,7 @@ import Timekeeping
   /// Subscribes to signals.
   ///
   /// - Parameter rule: a match rule of the D-Bus specification.
-  func match(_ rule: String, _ handler: @escaping () -> Void) throws(MessageBusError) {
+  func addMatch(_ rule: String, _ handler: @escaping () -> Void) throws(MessageBusError) {
     let slot = BusSlot { _ in handler() }
     slots[ObjectIdentifier(slot)] = slot
     try MessageBus.check(
@@ -62,7 +62,7 @@ import Timekeeping
   }
 
   /// Creates a method call, without service activation.
-  func call(
+  func methodCall(
     _ method: String, of interface: String, at path: String, to destination: String
   ) throws(MessageBusError) -> BusMessage {
     var message: OpaquePointer?
@@ -85,7 +85,7 @@ import Timekeeping
   ) throws(MessageBusError) {
     let slot = BusSlot(completion)
     let key = ObjectIdentifier(slot)
-    slot.onEnd = { [weak self] in self?.slots[key] = nil }
+    slot.onReply = { [weak self] in self?.slots[key] = nil }
     let result = unsafe request.withPointer { message in
       unsafe slot.register { place, context in
         unsafe sd_bus_call_async(
@@ -113,7 +113,7 @@ import Timekeeping
   private var slot: OpaquePointer?
   private var handler: ((borrowing BusMessage) -> Void)?
   /// Called after a reply; nil for signals.
-  var onEnd: (() -> Void)?
+  var onReply: (() -> Void)?
 
   init(_ handler: @escaping (borrowing BusMessage) -> Void) {
     unsafe slot = nil
@@ -129,7 +129,7 @@ import Timekeeping
   /// Cancels the callback.
   func close() {
     handler = nil
-    onEnd = nil
+    onReply = nil
     guard let slot = unsafe slot else { return }
     unsafe self.slot = nil
     unsafe sd_bus_slot_unref(slot)
@@ -141,9 +141,9 @@ import Timekeeping
     else { return }
     let slot = unsafe Unmanaged<BusSlot>.fromOpaque(context).takeUnretainedValue()
     withExtendedLifetime(slot) {
-      let (handler, onEnd) = (slot.handler, slot.onEnd)
-      if let onEnd {
-        onEnd()
+      let (handler, onReply) = (slot.handler, slot.onReply)
+      if let onReply {
+        onReply()
         slot.close()
       }
       handler?(message)

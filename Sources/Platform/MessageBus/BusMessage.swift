@@ -48,7 +48,7 @@ import CSystemd
   /// - Parameters:
   ///   - type: `a`, `r` or `v`.
   ///   - contents: the signature of the contents.
-  func container(
+  func appendContainer(
     _ type: Character, _ contents: String, _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_open_container(message, BusMessage.type(type), contents))
@@ -57,26 +57,28 @@ import CSystemd
   }
 
   /// Appends a property to an array of type `a(sv)`.
-  func property(
+  func appendProperty(
     _ name: String, _ type: String, _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
-    try container("r", "sv") { message throws(MessageBusError) in
+    try appendContainer("r", "sv") { message throws(MessageBusError) in
       try message.append(name)
-      try message.container("v", type, fill)
+      try message.appendContainer("v", type, fill)
     }
   }
 
   /// Appends a property with the next value of another message. An empty list is omitted: systemd interprets it as
   /// resetting previous lists, and LoadCredential and LoadCredentialEncrypted are one list.
-  func property(_ name: String, _ type: String, from source: borrowing BusMessage) throws(MessageBusError) {
+  func appendProperty(_ name: String, _ type: String, from source: borrowing BusMessage) throws(MessageBusError) {
     guard type.hasPrefix("a") else {
-      return try property(name, type) { message throws(MessageBusError) in try message.copyRest(of: source) }
+      return try appendProperty(name, type) { message throws(MessageBusError) in try message.copyRest(of: source) }
     }
     let contents = String(type.dropFirst())
     try MessageBus.check(unsafe sd_bus_message_enter_container(source.message, BusMessage.type("a"), contents))
     if try MessageBus.check(unsafe sd_bus_message_at_end(source.message, 0)) == 0 {
-      try property(name, type) { message throws(MessageBusError) in
-        try message.container("a", contents) { message throws(MessageBusError) in try message.copyRest(of: source) }
+      try appendProperty(name, type) { message throws(MessageBusError) in
+        try message.appendContainer("a", contents) { message throws(MessageBusError) in
+          try message.copyRest(of: source)
+        }
       }
     }
     try MessageBus.check(unsafe sd_bus_message_exit_container(source.message))
@@ -84,13 +86,13 @@ import CSystemd
 
   /// Appends a string property with the string in the next value of another message, which is of type `(bs)`: systemd
   /// reports SELinuxContext like this, and accepts it as `s`. An empty string is omitted.
-  func secondText(_ name: String, from source: borrowing BusMessage) throws(MessageBusError) {
+  func appendTextProperty(_ name: String, fromPairIn source: borrowing BusMessage) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_enter_container(source.message, BusMessage.type("r"), "bs"))
     try MessageBus.check(unsafe sd_bus_message_skip(source.message, "b"))
     let text = try source.text()
     try MessageBus.check(unsafe sd_bus_message_exit_container(source.message))
     guard !text.isEmpty else { return }
-    try property(name, "s") { message throws(MessageBusError) in try message.append(text) }
+    try appendProperty(name, "s") { message throws(MessageBusError) in try message.append(text) }
   }
 
   /// Copies the rest of the current container of another message.
@@ -104,7 +106,7 @@ import CSystemd
   ///
   /// - Parameter body: called with the key, the signature of the value, and this message, whose next value is that
   ///   value. The parts that `body` does not read are skipped.
-  func each(
+  func eachProperty(
     _ body: (_ key: String, _ type: String, _ value: borrowing BusMessage) throws(MessageBusError) -> Void
   ) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("a"), "{sv}"))
@@ -166,7 +168,7 @@ import CSystemd
   }
 
   /// Reads an array of the type `a(su)`.
-  func eachNumbered(_ body: (String, UInt32) -> Void) throws(MessageBusError) {
+  func eachTextAndNumber(_ body: (String, UInt32) -> Void) throws(MessageBusError) {
     try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("a"), "(su)"))
     while try MessageBus.check(unsafe sd_bus_message_enter_container(message, BusMessage.type("r"), "su")) > 0 {
       let name = try text()
@@ -213,7 +215,7 @@ import CSystemd
 
   /// The error of an error reply: its name, as in `org.freedesktop.DBus.Error.NoReply`, and the message; nil if this is
   /// not an error reply.
-  var refusal: (name: String, message: String)? {
+  var error: (name: String, message: String)? {
     guard let error = unsafe sd_bus_message_get_error(message) else { return nil }
     let name = unsafe error.pointee.name.map { unsafe String(cString: $0) } ?? ""
     let message = unsafe error.pointee.message.map { unsafe String(cString: $0) } ?? ""

@@ -35,7 +35,7 @@ import Timekeeping
   /// Connects to the first available address.
   ///
   /// - Parameter timeLimit: the limit for connecting, and for each call.
-  /// - Throws: `absent` if systemd is not running, `denied`, `silent` after the time limit, `failed`.
+  /// - Throws: `absent` if systemd is not running, `permissionDenied`, `silent` after the time limit, `failed`.
   package init(
     _ addresses: [Address] = MessageBus.systemAddresses, timeLimit: Duration = .seconds(5)
   ) throws(MessageBusError) {
@@ -54,9 +54,9 @@ import Timekeeping
   deinit { unsafe sd_bus_flush_close_unref(bus) }
 
   private static func connect(_ address: Address, _ timeLimit: Duration) throws(MessageBusError) -> OpaquePointer {
-    var made: OpaquePointer?
-    try check(unsafe sd_bus_new(&made))
-    guard let bus = unsafe made else { throw MessageBusError(.failed, "systemd cannot be asked: no memory") }
+    var newBus: OpaquePointer?
+    try check(unsafe sd_bus_new(&newBus))
+    guard let bus = unsafe newBus else { throw MessageBusError(.failed, "systemd cannot be asked: no memory") }
     var isConnected = false
     defer { if !isConnected { unsafe sd_bus_close_unref(bus) } }
     let limit = UInt64(max(timeLimit.nanoseconds / 1000, 1))
@@ -69,11 +69,11 @@ import Timekeeping
     try check(unsafe sd_bus_set_method_call_timeout(bus, limit))
     try check(unsafe sd_bus_start(bus))
     // libsystemd's own time limit for this is 90 s.
-    let end = monotonicMicroseconds &+ limit
+    let deadline = monotonicMicroseconds &+ limit
     while try check(unsafe sd_bus_is_ready(bus)) == 0 {
       let now = monotonicMicroseconds
-      guard now < end else { throw MessageBusError(.silent, "systemd does not answer", cause: Errno(ETIMEDOUT)) }
-      if try check(unsafe sd_bus_process(bus, nil)) == 0 { try check(unsafe sd_bus_wait(bus, end - now)) }
+      guard now < deadline else { throw MessageBusError(.silent, "systemd does not answer", cause: Errno(ETIMEDOUT)) }
+      if try check(unsafe sd_bus_process(bus, nil)) == 0 { try check(unsafe sd_bus_wait(bus, deadline - now)) }
     }
     isConnected = true
     return unsafe bus
@@ -120,7 +120,7 @@ import Timekeeping
   }
 
   /// A property of the D-Bus type `u`.
-  func count(_ name: String, of unit: Unit, _ interface: String) throws(MessageBusError) -> Int {
+  func unsignedInteger(_ name: String, of unit: Unit, _ interface: String) throws(MessageBusError) -> Int {
     var value: UInt32 = 0
     try trivial(name, of: unit, interface, "u", &value)
     return Int(value)
@@ -149,7 +149,7 @@ import Timekeeping
 
   /// All properties of an interface, as a dictionary of the type `a{sv}`.
   func allProperties(of unit: Unit, _ interface: String) throws(MessageBusError) -> BusMessage {
-    let request = try call("GetAll", at: unit.path, "org.freedesktop.DBus.Properties")
+    let request = try methodCall("GetAll", at: unit.path, "org.freedesktop.DBus.Properties")
     try request.append("\(MessageBus.manager).\(interface)")
     return try send(request)
   }
@@ -157,7 +157,7 @@ import Timekeeping
   // MARK: - Calls
 
   /// Creates a method call to systemd's manager, or to the interface of another object.
-  func call(
+  func methodCall(
     _ method: String, at path: String = "/org/freedesktop/systemd1",
     _ interface: String = "\(MessageBus.manager).Manager"
   ) throws(MessageBusError) -> BusMessage {
@@ -211,7 +211,7 @@ import Timekeeping
     let reason = message ?? "\(cause)"
     switch cause.code {
     case ENOENT, ECONNREFUSED: throw MessageBusError(.absent, "no systemd runs here", cause: cause)
-    case EACCES, EPERM: throw MessageBusError(.denied, "systemd refuses to answer: \(reason)", cause: cause)
+    case EACCES, EPERM: throw MessageBusError(.permissionDenied, "systemd refuses to answer: \(reason)", cause: cause)
     case ETIMEDOUT, ECONNRESET, ENOTCONN:
       throw MessageBusError(.silent, "systemd does not answer: \(reason)", cause: cause)
     default: throw MessageBusError(.failed, "systemd cannot be asked: \(reason)", cause: cause)
@@ -227,7 +227,7 @@ package enum MessageBusErrorCode: Sendable {
   /// systemd or the bus is not running.
   case absent
   /// Permission denied.
-  case denied
+  case permissionDenied
   /// Timeout, or the connection was closed.
   case silent
   /// Everything else.

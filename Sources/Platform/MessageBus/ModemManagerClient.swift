@@ -10,11 +10,11 @@ package import FixSources
   /// The timeout for requests that ModemManager answers from memory.
   private static let replyTimeout = Duration.seconds(10)
   /// The timeout for enabling a modem's receiver.
-  private static let enableLimit = Duration.seconds(60)
+  private static let enableTimeout = Duration.seconds(60)
   /// Maximum size of the sentences in a reply. A receiver with everything enabled sends three thousand bytes.
   private static let maximumBytes = 65_536
   /// MMModemPortType of the port with the receiver's sentences.
-  fileprivate nonisolated static let receiverPort: UInt32 = 5
+  fileprivate nonisolated static let receiverPortType: UInt32 = 5
 
   private let bus: BusConnection
   private let handler: (ModemSession.Input) -> Void
@@ -27,7 +27,7 @@ package import FixSources
   /// - Parameters:
   ///   - address: the address of the bus.
   ///   - handler: called with `ended`, `changed`, and each reply.
-  /// - Throws: `absent` if nothing listens there, `denied`, `failed`.
+  /// - Throws: `absent` if nothing listens there, `permissionDenied`, `failed`.
   package init(
     loop: EventLoop, address: String = ModemManagerClient.systemBus, handler: @escaping (ModemSession.Input) -> Void
   ) throws(MessageBusError) {
@@ -45,7 +45,7 @@ package import FixSources
       "sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
         + "arg0='\(ModemManagerClient.name)'",
     ]
-    for rule in signals { try bus.match("type='signal',\(rule)") { handler(.changed) } }
+    for rule in signals { try bus.addMatch("type='signal',\(rule)") { handler(.changed) } }
   }
 
   /// Closes the connection; the handler is no longer called.
@@ -53,7 +53,7 @@ package import FixSources
 
   /// Lists all modems.
   package func list() {
-    ask("GetManagedObjects", of: "org.freedesktop.DBus.ObjectManager", at: ModemManagerClient.root) {
+    call("GetManagedObjects", of: "org.freedesktop.DBus.ObjectManager", at: ModemManagerClient.root) {
       reply throws(MessageBusError) in .modems(try Modem.all(in: reply))
     }
   }
@@ -61,8 +61,8 @@ package import FixSources
   /// Enables exactly these location sources of a modem, without the signals that report each position, which every user
   /// of the machine would receive.
   package func enable(_ sources: Modem.LocationSources, of path: String) {
-    ask(
-      "Setup", of: "\(ModemManagerClient.name).Modem.Location", at: path, timeLimit: ModemManagerClient.enableLimit,
+    call(
+      "Setup", of: "\(ModemManagerClient.name).Modem.Location", at: path, timeLimit: ModemManagerClient.enableTimeout,
       { message throws(MessageBusError) in
         try message.append(u: sources.rawValue)
         try message.append(b: false)
@@ -73,7 +73,7 @@ package import FixSources
   /// caller must exist until then.
   package func enableAndWait(_ sources: Modem.LocationSources, of path: String, timeLimit: Duration) {
     guard
-      let request = try? bus.call(
+      let request = try? bus.methodCall(
         "Setup", of: "\(ModemManagerClient.name).Modem.Location", at: path, to: ModemManagerClient.name),
       (try? request.append(u: sources.rawValue)) != nil, (try? request.append(b: false)) != nil
     else { return }
@@ -82,24 +82,24 @@ package import FixSources
 
   /// Gets the position of a modem.
   package func locate(_ path: String) {
-    ask("GetLocation", of: "\(ModemManagerClient.name).Modem.Location", at: path) {
+    call("GetLocation", of: "\(ModemManagerClient.name).Modem.Location", at: path) {
       reply throws(MessageBusError) in .position(try ModemPosition(reply, limit: ModemManagerClient.maximumBytes))
     }
   }
 
-  private func ask(
+  private func call(
     _ method: String, of interface: String, at path: String, timeLimit: Duration = replyTimeout,
     _ fill: (borrowing BusMessage) throws(MessageBusError) -> Void = { _ throws(MessageBusError) in },
     reply read: @escaping (borrowing BusMessage) throws(MessageBusError) -> ModemSession.Input
   ) {
     do throws(MessageBusError) {
-      let request = try bus.call(method, of: interface, at: path, to: ModemManagerClient.name)
+      let request = try bus.methodCall(method, of: interface, at: path, to: ModemManagerClient.name)
       try fill(request)
       try bus.send(request, timeLimit: timeLimit) { [weak self] reply in
         guard let self else { return }
-        if let refusal = reply.refusal {
-          errorMessage = refusal.message
-          return handler(.refused(ModemSession.Refusal(name: refusal.name)))
+        if let error = reply.error {
+          errorMessage = error.message
+          return handler(.refused(ModemSession.Refusal(name: error.name)))
         }
         do throws(MessageBusError) {
           handler(try read(reply))
@@ -153,27 +153,27 @@ extension Modem {
   }
 
   private mutating func read(_ properties: borrowing BusMessage) throws(MessageBusError) {
-    var number: Int32 = 0
+    var stateNumber: Int32 = 0
     var failure: UInt32 = 0
-    try properties.each { name, type, value throws(MessageBusError) in
+    try properties.eachProperty { name, type, value throws(MessageBusError) in
       switch (name, type) {
       case ("Device", "s"): device = try value.text()
       case ("EquipmentIdentifier", "s"): imei = try value.text()
-      case ("Manufacturer", "s"): maker = try value.text()
+      case ("Manufacturer", "s"): manufacturer = try value.text()
       case ("Model", "s"): model = try value.text()
-      case ("State", "i"): number = try value.number("i", 0 as Int32)
+      case ("State", "i"): stateNumber = try value.number("i", 0 as Int32)
       case ("StateFailedReason", "u"): failure = try value.number("u", 0 as UInt32)
       case ("Ports", "a(su)"):
-        try value.eachNumbered { if $1 == ModemManagerClient.receiverPort { receiverPorts.append($0) } }
+        try value.eachTextAndNumber { if $1 == ModemManagerClient.receiverPortType { receiverPorts.append($0) } }
       default: break
       }
     }
-    state = State(number, failure: failure)
+    state = State(stateNumber, failure: failure)
   }
 
   private mutating func readLocation(_ properties: borrowing BusMessage) throws(MessageBusError) {
     var location = Location(offered: [])
-    try properties.each { name, type, value throws(MessageBusError) in
+    try properties.eachProperty { name, type, value throws(MessageBusError) in
       switch (name, type) {
       case ("Capabilities", "u"): location.offered = LocationSources(rawValue: try value.number("u", 0 as UInt32))
       case ("Enabled", "u"): location.enabled = LocationSources(rawValue: try value.number("u", 0 as UInt32))
@@ -212,7 +212,7 @@ extension ModemPosition.Raw {
     var latitude = Double.nan
     var longitude = Double.nan
     var altitude: Double?
-    try properties.each { name, type, value throws(MessageBusError) in
+    try properties.eachProperty { name, type, value throws(MessageBusError) in
       switch (name, type) {
       case ("utc-time", "s"): time = try value.text()
       case ("latitude", "d"): latitude = try value.number("d", 0.0)

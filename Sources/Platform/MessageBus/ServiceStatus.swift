@@ -59,8 +59,8 @@ extension ServiceStatus {
     let conditions = try bus.integer("ConditionResult", of: object, "Unit", type: "b")
     isConditionMet = !wasTried || conditions != 0
     result = try bus.string("Result", of: object, "Service")
-    restarts = try bus.count("NRestarts", of: object, "Service")
-    mainProcess = try bus.count("MainPID", of: object, "Service")
+    restarts = try bus.unsignedInteger("NRestarts", of: object, "Service")
+    mainProcess = try bus.unsignedInteger("MainPID", of: object, "Service")
     text = try bus.string("StatusText", of: object, "Service")
     credentialFiles = Dictionary(
       try bus.pairs("LoadCredential", of: object, "Service"), uniquingKeysWith: { $1 })

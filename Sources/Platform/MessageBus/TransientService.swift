@@ -64,7 +64,7 @@ package struct TransientService: Sendable {
   }
 
   /// The arguments, escaped for systemd, which expands variables that begin with `$`.
-  var writtenArguments: [String] {
+  var escapedArguments: [String] {
     arguments.map { $0.split(separator: "$", omittingEmptySubsequences: false).joined(separator: "$$") }
   }
 }
@@ -75,18 +75,18 @@ extension MessageBus {
   /// - Throws: the errors of `init`; `failed` if this version of systemd does not support a property.
   package func start(_ service: TransientService) throws(MessageBusError) {
     let properties = try allProperties(of: Unit(service.original), "Service")
-    let request = try call("StartTransientUnit")
+    let request = try methodCall("StartTransientUnit")
     try request.append(service.unit)
     try request.append("fail")
-    try request.container("a", "(sv)") { request throws(MessageBusError) in
-      try properties.each { name, type, value throws(MessageBusError) in
+    try request.appendContainer("a", "(sv)") { request throws(MessageBusError) in
+      try properties.eachProperty { name, type, value throws(MessageBusError) in
         guard ServiceProperties.copied.contains(name) else { return }
-        if name == "SELinuxContext" { return try request.secondText(name, from: value) }
-        try request.property(name, type, from: value)
+        if name == "SELinuxContext" { return try request.appendTextProperty(name, fromPairIn: value) }
+        try request.appendProperty(name, type, from: value)
       }
       try TransientService.append(service, to: request)
     }
-    try request.container("a", "(sa(sv))") { _ throws(MessageBusError) in }
+    try request.appendContainer("a", "(sa(sv))") { _ throws(MessageBusError) in }
     _ = try send(request)
   }
 
@@ -94,19 +94,19 @@ extension MessageBus {
   /// does not exist.
   package func stop(_ unit: String) {
     do throws(MessageBusError) {
-      let request = try call("StopUnit")
+      let request = try methodCall("StopUnit")
       try request.append(unit)
       try request.append("replace")
       _ = try send(request)
       let object = try Unit(unit)
       // The failed state can be reset only after the unit's end.
-      for _ in 0..<TransientService.stopPolls {
+      for _ in 0..<TransientService.maximumStopPolls {
         guard ["active", "activating", "deactivating"].contains(try string("ActiveState", of: object, "Unit")) else {
           break
         }
-        usleep(TransientService.stopPause)
+        usleep(TransientService.stopPollInterval)
       }
-      let reset = try call("ResetFailedUnit")
+      let reset = try methodCall("ResetFailedUnit")
       try reset.append(unit)
       _ = try send(reset)
     } catch {
@@ -119,8 +119,9 @@ extension MessageBus {
   /// - Parameter programs: the program names of units.
   package func stopAbandoned(_ programs: [String]) {
     for program in programs {
-      guard let request = try? call("ListUnitsByPatterns"), (try? request.container("a", "s", { _ in })) != nil,
-        (try? request.container(
+      guard let request = try? methodCall("ListUnitsByPatterns"),
+        (try? request.appendContainer("a", "s", { _ in })) != nil,
+        (try? request.appendContainer(
           "a", "s",
           { request throws(MessageBusError) in
             try request.append("\(program)-*.service")
@@ -140,7 +141,7 @@ extension MessageBus {
   /// The programs in a service's ExecStart=.
   package func programs(of unit: String) throws(MessageBusError) -> [String] {
     var programs: [String] = []
-    try allProperties(of: Unit(unit), "Service").each { name, type, value throws(MessageBusError) in
+    try allProperties(of: Unit(unit), "Service").eachProperty { name, type, value throws(MessageBusError) in
       guard name == "ExecStart", type.hasPrefix("a("), type.hasSuffix(")") else { return }
       try value.eachFirst(String(type.dropFirst(2).dropLast())) { programs.append($0) }
     }
@@ -161,39 +162,41 @@ extension MessageBus {
 
 extension TransientService {
   /// The stop timeout, the polling interval in microseconds, and the maximum number of polls.
-  fileprivate static let stopLimit = Duration.seconds(5)
-  fileprivate static let stopPause: UInt32 = 20_000
-  fileprivate static let stopPolls = 300
+  fileprivate static let stopTimeout = Duration.seconds(5)
+  fileprivate static let stopPollInterval: UInt32 = 20_000
+  fileprivate static let maximumStopPolls = 300
 
   /// Appends the unit's own properties.
   fileprivate static func append(
     _ service: TransientService, to request: borrowing BusMessage
   ) throws(MessageBusError) {
-    try request.property("Description", "s") { value throws(MessageBusError) in
+    try request.appendProperty("Description", "s") { value throws(MessageBusError) in
       try value.append(service.description)
     }
     // With these, the status can be read as long as the unit exists.
-    try request.property("Type", "s") { value throws(MessageBusError) in try value.append("oneshot") }
-    try request.property("RemainAfterExit", "b") { value throws(MessageBusError) in try value.append(b: true) }
-    try request.property("SuccessExitStatus", "(aiai)") { value throws(MessageBusError) in
-      try value.container("r", "aiai") { value throws(MessageBusError) in
-        try value.container("a", "i") { value throws(MessageBusError) in
+    try request.appendProperty("Type", "s") { value throws(MessageBusError) in try value.append("oneshot") }
+    try request.appendProperty("RemainAfterExit", "b") { value throws(MessageBusError) in try value.append(b: true) }
+    try request.appendProperty("SuccessExitStatus", "(aiai)") { value throws(MessageBusError) in
+      try value.appendContainer("r", "aiai") { value throws(MessageBusError) in
+        try value.appendContainer("a", "i") { value throws(MessageBusError) in
           for status in service.successExitStatuses { try value.append(i: status) }
         }
         // The signal that `stop` sends.
-        try value.container("a", "i") { value throws(MessageBusError) in try value.append(i: SIGTERM) }
+        try value.appendContainer("a", "i") { value throws(MessageBusError) in try value.append(i: SIGTERM) }
       }
     }
-    try request.property("TimeoutStartUSec", "t") { value throws(MessageBusError) in
+    try request.appendProperty("TimeoutStartUSec", "t") { value throws(MessageBusError) in
       try value.append(t: UInt64(clamping: service.timeLimit.nanoseconds / 1000))
     }
-    try request.property("TimeoutStopUSec", "t") { value throws(MessageBusError) in
-      try value.append(t: UInt64(clamping: stopLimit.nanoseconds / 1000))
+    try request.appendProperty("TimeoutStopUSec", "t") { value throws(MessageBusError) in
+      try value.append(t: UInt64(clamping: stopTimeout.nanoseconds / 1000))
     }
     // Otherwise stopping this unit would remove the directory of the running service.
-    try request.property("RuntimeDirectoryPreserve", "s") { value throws(MessageBusError) in try value.append("yes") }
-    try request.property("Environment", "as") { value throws(MessageBusError) in
-      try value.container("a", "s") { value throws(MessageBusError) in
+    try request.appendProperty("RuntimeDirectoryPreserve", "s") { value throws(MessageBusError) in
+      try value.append("yes")
+    }
+    try request.appendProperty("Environment", "as") { value throws(MessageBusError) in
+      try value.appendContainer("a", "s") { value throws(MessageBusError) in
         for line in service.environment { try value.append(line) }
       }
     }
@@ -201,16 +204,16 @@ extension TransientService {
       ("StandardInput", service.input ?? -1), ("StandardOutput", STDOUT_FILENO), ("StandardError", STDERR_FILENO),
     ]
     for (name, descriptor) in descriptors where fcntl(descriptor, F_GETFD) >= 0 {
-      try request.property("\(name)FileDescriptor", "h") { value throws(MessageBusError) in
+      try request.appendProperty("\(name)FileDescriptor", "h") { value throws(MessageBusError) in
         try value.append(h: descriptor)
       }
     }
-    try request.property("ExecStart", "a(sasb)") { value throws(MessageBusError) in
-      try value.container("a", "(sasb)") { value throws(MessageBusError) in
-        try value.container("r", "sasb") { value throws(MessageBusError) in
+    try request.appendProperty("ExecStart", "a(sasb)") { value throws(MessageBusError) in
+      try value.appendContainer("a", "(sasb)") { value throws(MessageBusError) in
+        try value.appendContainer("r", "sasb") { value throws(MessageBusError) in
           try value.append(service.program)
-          try value.container("a", "s") { value throws(MessageBusError) in
-            for argument in service.writtenArguments { try value.append(argument) }
+          try value.appendContainer("a", "s") { value throws(MessageBusError) in
+            for argument in service.escapedArguments { try value.append(argument) }
           }
           // Failures are not ignored.
           try value.append(b: false)

@@ -22,7 +22,7 @@ package final class NetworkWatch {
   package private(set) var state: NetworkState?
 
   /// - Parameter onChange: called with the state shortly after initialization, and after each change.
-  /// - Throws: code `denied` if AF_NETLINK is not permitted for this process; `failed` otherwise.
+  /// - Throws: code `permissionDenied` if AF_NETLINK is not permitted for this process; `failed` otherwise.
   package init(
     loop: EventLoop, onChange: @escaping (NetworkState) -> Void
   ) throws(NetworkWatchError) {
@@ -51,15 +51,15 @@ package final class NetworkWatch {
     // Limited, so that other events are handled; remaining data is reported again.
     for _ in 0..<16 {
       do throws(Errno) {
-        var isKernel = false
+        var isFromKernel = false
         let descriptor = socket.rawValue
         let count = try Errno.retrying {
           unsafe buffer.withUnsafeMutableBytes {
-            unsafe fleet_netlink_receive(descriptor, $0.baseAddress, $0.count, &isKernel)
+            unsafe fleet_netlink_receive(descriptor, $0.baseAddress, $0.count, &isFromKernel)
           }
         }
         // Any process may send to this socket; only messages from the kernel are accepted.
-        guard isKernel else { continue }
+        guard isFromKernel else { continue }
         handle(count > buffer.count ? .overrun : .received(Array(buffer.prefix(count))))
       } catch {
         // ENOBUFS: the kernel dropped messages. EAGAIN: no more data.

@@ -8,7 +8,7 @@ package typealias NetworkWatchError = PlatformError<NetworkWatchErrorCode>
 /// Why the network is not monitored.
 package nonisolated enum NetworkWatchErrorCode: Sendable {
   /// This process is not permitted to use netlink sockets.
-  case denied
+  case permissionDenied
   /// Any other error: no descriptor or memory left.
   case failed
 }
@@ -19,7 +19,7 @@ nonisolated extension PlatformError where Code == NetworkWatchErrorCode {
     // EAFNOSUPPORT is systemd's error, EPERM and EACCES those of other sandboxes.
     let isDenied = [EAFNOSUPPORT, EPERM, EACCES, EPROTONOSUPPORT].contains(cause.code)
     self.init(
-      isDenied ? .denied : .failed,
+      isDenied ? .permissionDenied : .failed,
       "no netlink socket: \(cause)\(isDenied ? "; allow AF_NETLINK in the unit's RestrictAddressFamilies" : "")",
       cause: cause)
   }

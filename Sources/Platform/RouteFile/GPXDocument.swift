@@ -20,8 +20,8 @@ struct GPXDocument {
   private static let waypointPath = ["gpx", "wpt"]
 
   private var path: [String] = []
-  private var track: [Route.Point] = []
-  private var course: [Route.Point] = []
+  private var trackPoints: [Route.Point] = []
+  private var routePoints: [Route.Point] = []
   private var waypoints: [Route.Point] = []
   /// Points of any kind that have a name or a dwell.
   private var marks: [Route.Waypoint] = []
@@ -36,7 +36,7 @@ struct GPXDocument {
 
   /// Tracks take precedence over routes, and routes over waypoints; nil if none of them has two points.
   var route: Route? {
-    Route(points: track, waypoints: marks) ?? Route(points: course, waypoints: marks)
+    Route(points: trackPoints, waypoints: marks) ?? Route(points: routePoints, waypoints: marks)
       ?? Route(points: waypoints, waypoints: marks)
   }
 
@@ -47,22 +47,22 @@ struct GPXDocument {
   }
 
   static func isPoint(_ name: String) -> Bool {
-    ["trkpt", "rtept", "wpt"].contains(local(name))
+    ["trkpt", "rtept", "wpt"].contains(localName(name))
   }
 
   mutating func start(_ name: String, attributes: [(String, String)]) -> Problem? {
-    path.append(String(Self.local(name)))
+    path.append(String(Self.localName(name)))
     textBytes.removeAll(keepingCapacity: true)
     guard path.count <= Self.maximumNesting else {
       return Problem(code: .tooLarge, message: "nests elements too deep")
     }
     if path.count == 1, path.first != "gpx" {
       return Problem(
-        code: .invalid, message: "is XML, but not GPX: the first element is <\(Self.short(name))>, not <gpx>")
+        code: .invalid, message: "is XML, but not GPX: the first element is <\(Self.truncated(name))>, not <gpx>")
     }
     if path == ["gpx", "trk"] || path == ["gpx", "rte"] { surroundings = .open }
     guard path == Self.trackPath || path == Self.routePath || path == Self.waypointPath else { return nil }
-    guard track.count + course.count + waypoints.count < RouteFile.maximumPoints else {
+    guard trackPoints.count + routePoints.count + waypoints.count < RouteFile.maximumPoints else {
       return Problem(code: .tooLarge, message: "has more than \(RouteFile.maximumPoints) points")
     }
     let latitude: Double
@@ -90,30 +90,30 @@ struct GPXDocument {
       _ = path.popLast()
       textBytes.removeAll(keepingCapacity: true)
     }
-    guard var open = point else {
+    guard var openPoint = point else {
       if path == ["gpx", "trk", "type"] || path == ["gpx", "rte", "type"] {
-        surroundings = RouteMark.surroundings(content) ?? .open
+        surroundings = RouteAttributes.surroundings(content) ?? .open
       }
       return nil
     }
     if path == Self.trackPath || path == Self.routePath || path == Self.waypointPath {
-      if path == Self.trackPath { track.append(open) }
-      if path == Self.routePath { course.append(open) }
-      if path == Self.waypointPath { waypoints.append(open) }
-      let stay = dwell ?? (isStop ? RouteMark.defaultDwell : nil)
+      if path == Self.trackPath { trackPoints.append(openPoint) }
+      if path == Self.routePath { routePoints.append(openPoint) }
+      if path == Self.waypointPath { waypoints.append(openPoint) }
+      let stay = dwell ?? (isStop ? RouteAttributes.defaultDwell : nil)
       if stay != nil || !name.isEmpty {
         guard marks.count < RouteFile.maximumWaypoints else {
           return Problem(
             code: .tooLarge, message: "has more than \(RouteFile.maximumWaypoints) points with a name or a dwell")
         }
-        marks.append(Route.Waypoint(name: name, coordinate: open.coordinate, dwell: stay))
+        marks.append(Route.Waypoint(name: name, coordinate: openPoint.coordinate, dwell: stay))
       }
       point = nil
       return nil
     }
     // The element may be at any depth inside extensions.
     if path.last == "dwell", path.contains("extensions") {
-      dwell = Self.decimal(content).flatMap(RouteMark.dwell(seconds:)) ?? dwell
+      dwell = Self.decimal(content).flatMap(RouteAttributes.dwell(seconds:)) ?? dwell
       return nil
     }
     let parent = path.dropLast()
@@ -123,33 +123,33 @@ struct GPXDocument {
     else { return nil }
     // All members are optional, and invalid values are ignored.
     switch path.last {
-    case "ele": open.elevation = Self.decimal(content)
-    case "time": open.time = Timestamp(rfc3339: content)
-    case "name": name = RouteMark.name(content)
+    case "ele": openPoint.elevation = Self.decimal(content)
+    case "time": openPoint.time = Timestamp(rfc3339: content)
+    case "name": name = RouteAttributes.name(content)
     case "type":
-      open.surroundings = RouteMark.surroundings(content) ?? open.surroundings
-      isStop = RouteMark.isStop(content)
+      openPoint.surroundings = RouteAttributes.surroundings(content) ?? openPoint.surroundings
+      isStop = RouteAttributes.isStop(content)
     default: break
     }
-    point = open
+    point = openPoint
     return nil
   }
 
   /// The text of the open element, trimmed.
   private var content: String { Self.trimmed(String(decoding: textBytes, as: UTF8.self)) }
 
-  private enum Reading {
+  private enum DegreesResult {
     case success(Double)
     case failure(Problem)
   }
 
-  private static func degrees(_ name: String, _ attributes: [(String, String)], limit: Double) -> Reading {
+  private static func degrees(_ name: String, _ attributes: [(String, String)], limit: Double) -> DegreesResult {
     let allowed = "degrees from -\(Int(limit)) to \(Int(limit)) are expected"
     guard let text = attributes.first(where: { $0.0 == name })?.1 else {
       return .failure(Problem(code: .invalid, message: "the point has no \(name); \(allowed)"))
     }
     guard let number = decimal(text), (-limit...limit).contains(number) else {
-      return .failure(Problem(code: .invalid, message: "the point has \(name)=\"\(short(text))\"; \(allowed)"))
+      return .failure(Problem(code: .invalid, message: "the point has \(name)=\"\(truncated(text))\"; \(allowed)"))
     }
     return .success(number)
   }
@@ -172,12 +172,12 @@ struct GPXDocument {
   }
 
   /// The name without its prefix: some programs write `<gpx:trk>`.
-  private static func local(_ name: String) -> Substring {
+  private static func localName(_ name: String) -> Substring {
     name.lastIndex(of: ":").map { name[name.index(after: $0)...] } ?? Substring(name)
   }
 
   /// The text, truncated for an error message.
-  static func short(_ text: String) -> String {
+  static func truncated(_ text: String) -> String {
     String(text.prefix(40).map { $0.isASCII && !$0.isNewline && ($0.asciiValue ?? 0) >= 0x20 ? $0 : "?" })
   }
 }

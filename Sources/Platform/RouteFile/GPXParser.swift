@@ -10,7 +10,7 @@ package import SimulatedDrives
   private static let maximumTokenSize = 262_144
 
   private let parser: XML_Parser
-  private var fed = 0
+  private var bytesFed = 0
   private let file: String
   private var document = GPXDocument()
   /// The first problem of the document, with its place.
@@ -25,7 +25,7 @@ package import SimulatedDrives
     self.file = file
     unsafe XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
     unsafe XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, _ in
-      unsafe GPXParser.from(context)?.note(
+      unsafe GPXParser.from(context)?.record(
         GPXDocument.Problem(code: .malformed, message: "has a document type (<!DOCTYPE), which GPX has not"))
     }
     unsafe XML_SetElementHandler(
@@ -36,7 +36,7 @@ package import SimulatedDrives
       },
       { context, _ in
         guard let self = unsafe GPXParser.from(context) else { return }
-        self.note(self.document.end())
+        self.record(self.document.end())
       })
     unsafe XML_SetCharacterDataHandler(parser) { context, text, count in
       guard let self = unsafe GPXParser.from(context), let text = unsafe text, count > 0, self.document.wantsText else {
@@ -78,11 +78,11 @@ package import SimulatedDrives
           parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), isLast ? 1 : 0)
       }
       if let problem { throw problem }
-      fed += piece.count
+      bytesFed += piece.count
       if status == XML_STATUS_OK, !isLast,
-        unsafe fed - Int(XML_GetCurrentByteIndex(parser)) > GPXParser.maximumTokenSize
+        unsafe bytesFed - Int(XML_GetCurrentByteIndex(parser)) > GPXParser.maximumTokenSize
       {
-        note(GPXDocument.Problem(code: .tooLarge, message: "has a tag that is longer than 256 kB"))
+        record(GPXDocument.Problem(code: .tooLarge, message: "has a tag that is longer than 256 kB"))
       }
       if let problem { throw problem }
       guard status == XML_STATUS_OK else {
@@ -104,11 +104,11 @@ package import SimulatedDrives
         unsafe next += 2
       }
     }
-    note(document.start(name, attributes: pairs))
+    record(document.start(name, attributes: pairs))
   }
 
   /// Records the first problem, and stops the parser.
-  private func note(_ problem: GPXDocument.Problem?) {
+  private func record(_ problem: GPXDocument.Problem?) {
     guard let problem, self.problem == nil else { return }
     self.problem = error(problem)
     _ = unsafe XML_StopParser(parser, 0)

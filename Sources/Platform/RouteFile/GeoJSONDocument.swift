@@ -19,7 +19,7 @@ struct GeoJSONDocument {
     }
   }
 
-  private static let usable = "a LineString, a MultiLineString, or a Feature or FeatureCollection with one"
+  private static let usableTypes = "a LineString, a MultiLineString, or a Feature or FeatureCollection with one"
 
   private(set) var points: [Route.Point] = []
   private(set) var waypoints: [Route.Waypoint] = []
@@ -27,7 +27,7 @@ struct GeoJSONDocument {
   /// - Parameter properties: the properties of the Feature that has this geometry.
   init(_ value: JSONValue, properties: GeoJSONProperties? = nil) throws(Problem) {
     guard let object = value.object, let type = object["type"]?.string else {
-      throw Problem(message: "a GeoJSON object with a \"type\" is expected: \(Self.usable)")
+      throw Problem(message: "a GeoJSON object with a \"type\" is expected: \(Self.usableTypes)")
     }
     switch type {
     case "FeatureCollection": try addAll(object, "features", properties)
@@ -57,7 +57,7 @@ struct GeoJSONDocument {
       // These cannot be driven, but may accompany a line.
       return
     default:
-      throw Problem(message: "has the type \"\(GPXDocument.short(type))\"; \(Self.usable) is expected")
+      throw Problem(message: "has the type \"\(GPXDocument.truncated(type))\"; \(Self.usableTypes) is expected")
     }
     try checkCount()
   }
@@ -155,11 +155,11 @@ struct GeoJSONProperties {
   let times: [String]?
 
   init(_ members: [String: JSONValue]) {
-    name = members["name"]?.string.map(RouteMark.name)
+    name = members["name"]?.string.map(RouteAttributes.name)
     let type = members["type"]?.string ?? ""
-    surroundings = RouteMark.surroundings(type)
-    let seconds = members["dwell"]?.double.flatMap(RouteMark.dwell(seconds:))
-    dwell = seconds ?? (RouteMark.isStop(type) ? RouteMark.defaultDwell : nil)
+    surroundings = RouteAttributes.surroundings(type)
+    let seconds = members["dwell"]?.double.flatMap(RouteAttributes.dwell(seconds:))
+    dwell = seconds ?? (RouteAttributes.isStop(type) ? RouteAttributes.defaultDwell : nil)
     times =
       Self.texts(members["coordTimes"]) ?? Self.texts(members["coordinateProperties"]?["times"])
   }

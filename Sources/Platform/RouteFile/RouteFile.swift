@@ -64,8 +64,8 @@ package enum RouteFile {
   /// Whether the file is JSON. The first byte that is not a space decides; if it begins neither XML nor JSON, the name
   /// of the file does.
   static func isJSON(_ start: ArraySlice<UInt8>, path: String) -> Bool {
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    let text = start.starts(with: mark) ? start.dropFirst(mark.count) : start
+    let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = start.starts(with: byteOrderMark) ? start.dropFirst(byteOrderMark.count) : start
     switch text.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
     case UInt8(ascii: "{"), UInt8(ascii: "["): return true
     // UTF-16 begins with a byte order mark or a zero byte.

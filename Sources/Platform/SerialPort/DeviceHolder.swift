@@ -86,11 +86,11 @@ package nonisolated struct DeviceHolders: Codable, Equatable, Sendable {
     return unsafe stat(path, &status) == 0 ? status.st_dev : nil
   }
 
-  private static let suffix = " (deleted)"
+  private static let deletedSuffix = " (deleted)"
 
   /// The target of a descriptor, if it is under /dev. A removed device is reported as well.
   private static func device(_ target: String?) -> String? {
     guard let target, target.hasPrefix("/dev/"), target != "/dev/null" else { return nil }
-    return target.hasSuffix(suffix) ? String(target.dropLast(suffix.count)) : target
+    return target.hasSuffix(deletedSuffix) ? String(target.dropLast(deletedSuffix.count)) : target
   }
 }

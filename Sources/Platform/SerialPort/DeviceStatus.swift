@@ -50,7 +50,7 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
     /// A dangling link.
     case dangling(target: String)
     /// A directory of the path is not accessible to this user.
-    case denied
+    case permissionDenied
     /// Any other error.
     case failed(Errno)
   }
@@ -65,7 +65,7 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
       case ENOENT, ENOTDIR:
         if let target = SystemFile.target(ofLink: path) { throw .dangling(target: target) }
         throw .missing
-      case EACCES: throw .denied
+      case EACCES: throw .permissionDenied
       default: throw .failed(error)
       }
     }

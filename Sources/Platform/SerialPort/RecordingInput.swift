@@ -23,7 +23,7 @@ package final class RecordingInput {
   private var handler: (() -> Void)?
 
   /// - Parameter path: `-` is standard input.
-  /// - Throws: codes `missing`, `denied`, `wrongKind` (a directory), `failed`.
+  /// - Throws: codes `missing`, `permissionDenied`, `wrongKind` (a directory), `failed`.
   package init(loop: EventLoop, path: String) throws(SerialPortError) {
     self.loop = loop
     name = path == "-" ? "standard input" : path
@@ -34,9 +34,9 @@ package final class RecordingInput {
       kind = try descriptor.status().kind
       self.descriptor = consume descriptor
     } catch {
-      throw RecordingInput.refusal(name, error)
+      throw RecordingInput.openError(name, error)
     }
-    if kind == S_IFDIR { throw RecordingInput.refusal(name, Errno(EISDIR)) }
+    if kind == S_IFDIR { throw RecordingInput.openError(name, Errno(EISDIR)) }
   }
 
   isolated deinit { close() }
@@ -82,24 +82,24 @@ package final class RecordingInput {
       source.resume()
       return
     }
-    guard kind != S_IFREG, let rawValue = descriptor?.rawValue else { return becomeReadableSoon() }
+    guard kind != S_IFREG, let rawValue = descriptor?.rawValue else { return reportReadableLater() }
     do {
       source = try loop.addIO(rawValue, .readable) { [weak self] _ in
         // Events are not needed until the next call.
         self?.source?.pause()
-        self?.becomeReadable()
+        self?.reportReadable()
       }
     } catch {
       // A file that cannot be watched, such as /dev/null, never blocks either.
-      becomeReadableSoon()
+      reportReadableLater()
     }
   }
 
-  private func becomeReadableSoon() {
-    loop.defer { [weak self] in self?.becomeReadable() }
+  private func reportReadableLater() {
+    loop.defer { [weak self] in self?.reportReadable() }
   }
 
-  private func becomeReadable() {
+  private func reportReadable() {
     let handler = handler
     self.handler = nil
     handler?()
@@ -111,12 +111,13 @@ package final class RecordingInput {
     return try Errno.retrying { unsafe Glibc.poll(&request, 1, 0) }
   }
 
-  private static func refusal(_ name: String, _ error: Errno) -> SerialPortError {
+  private static func openError(_ name: String, _ error: Errno) -> SerialPortError {
     switch error.code {
     case ENOENT, ENOTDIR:
       SerialPortError(.missing, "\(name): there is no such file; give the path of an NMEA recording", cause: error)
     case EACCES, EPERM:
-      SerialPortError(.denied, "\(name): permission denied; this user must be able to read the file", cause: error)
+      SerialPortError(
+        .permissionDenied, "\(name): permission denied; this user must be able to read the file", cause: error)
     case EISDIR:
       SerialPortError(.wrongKind, "\(name): this is a directory; give the path of an NMEA recording", cause: error)
     default:

@@ -12,7 +12,7 @@ package final class SerialPort {
   /// Maximum number of reads per iteration of the loop.
   private static let maximumReads = 4
   /// Major numbers of pseudo-terminals (Documentation/admin-guide/devices.txt of the kernel).
-  private static let pseudoTerminals: ClosedRange<UInt32> = 136...143
+  private static let pseudoTerminalMajors: ClosedRange<UInt32> = 136...143
 
   private let path: String
   /// Whether it is a serial line, which has a baud rate.
@@ -127,11 +127,11 @@ package final class SerialPort {
     do {
       return try Descriptor.open(path, O_RDWR | O_NONBLOCK)
     } catch {
-      throw refusal(path, error)
+      throw openError(path, error)
     }
   }
 
-  private static func denied(_ path: String, _ error: Errno) -> SerialPortError {
+  private static func permissionError(_ path: String, _ error: Errno) -> SerialPortError {
     let status = try? DeviceStatus.of(path)
     if let status, status.kind != .characterDevice {
       return SerialPortError(
@@ -145,10 +145,10 @@ package final class SerialPort {
       } else {
         "this user is not in the device's group, most often dialout; fleet-locationctl doctor says what to do"
       }
-    return SerialPortError(.denied, "\(path): permission denied; \(advice)", cause: error)
+    return SerialPortError(.permissionDenied, "\(path): permission denied; \(advice)", cause: error)
   }
 
-  private static func refusal(_ path: String, _ error: Errno) -> SerialPortError {
+  private static func openError(_ path: String, _ error: Errno) -> SerialPortError {
     switch error.code {
     case ENOENT, ENOTDIR:
       SerialPortError(
@@ -156,9 +156,9 @@ package final class SerialPort {
         "\(path): there is no such device; plug the receiver in, and look for it with: ls -l /dev/serial/by-id",
         cause: error)
     case EACCES, EPERM:
-      denied(path, error)
+      permissionError(path, error)
     case EBUSY:
-      busy(path, error)
+      busyError(path, error)
     case EISDIR:
       SerialPortError(
         .wrongKind, "\(path): this is a directory; a receiver is a file such as /dev/ttyUSB0", cause: error)
@@ -172,7 +172,7 @@ package final class SerialPort {
     }
   }
 
-  private static func busy(_ path: String, _ error: Errno) -> SerialPortError {
+  private static func busyError(_ path: String, _ error: Errno) -> SerialPortError {
     SerialPortError(
       .busy,
       "\(path): another program has this device; find it with: sudo fuser -v \(path) (often gpsd or ModemManager)",
@@ -193,13 +193,15 @@ package final class SerialPort {
       do {
         _ = try Errno.retrying { flock(rawValue, LOCK_EX | LOCK_NB) }
       } catch {
-        if error.code == EWOULDBLOCK { throw busy(path, error) }
+        if error.code == EWOULDBLOCK { throw busyError(path, error) }
       }
       guard isatty(rawValue) == 1 else { return }
       try setLine(rawValue, path, baud: baud)
       // This is not set for a pseudo-terminal, such as socat's: its other end keeps it open, and with it the exclusive
       // mode, even if this process is killed. It could then never be opened again.
-      if !pseudoTerminals.contains(status.deviceMajor) { _ = try Errno.retrying { ioctl(rawValue, UInt(TIOCEXCL)) } }
+      if !pseudoTerminalMajors.contains(status.deviceMajor) {
+        _ = try Errno.retrying { ioctl(rawValue, UInt(TIOCEXCL)) }
+      }
     } catch let error as SerialPortError {
       throw error
     } catch {

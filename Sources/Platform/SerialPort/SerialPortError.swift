@@ -9,7 +9,7 @@ package nonisolated enum SerialPortErrorCode: Sendable {
   /// There is no such path.
   case missing
   /// Permission denied.
-  case denied
+  case permissionDenied
   /// Another program uses it.
   case busy
   /// It is a directory, a regular file or another unexpected kind.

@@ -64,20 +64,22 @@ package struct Credentials: Sendable {
   /// - Throws: `missing`, `denied`, `exposed`, `unusable`.
   package func token(inFile path: String) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     try Credentials.read(
-      path, allowedForOthers: 0o050, expectedMode: "0640", isText: true,
+      path, allowedForOthers: 0o050, expectedMode: "0640", allowsMultipleLines: true,
       advice: "the program that renews the token has to write it")
   }
 
   private static func read(_ path: String, isPrivate: Bool, advice: String) throws(ServiceManagerError) -> Secret {
-    try read(path, allowedForOthers: isPrivate ? 0 : 0o777, expectedMode: "600", isText: false, advice: advice).0
+    try read(
+      path, allowedForOthers: isPrivate ? 0 : 0o777, expectedMode: "600", allowsMultipleLines: false, advice: advice
+    ).0
   }
 
   /// - Parameters:
   ///   - allowedForOthers: the permission bits that are allowed in addition to the owner's.
   ///   - expectedMode: the mode that the file should have.
-  ///   - isText: whether the file may have several lines, and be empty temporarily.
+  ///   - allowsMultipleLines: whether the file may have several lines, and be empty temporarily.
   private static func read(
-    _ path: String, allowedForOthers: mode_t, expectedMode: String, isText: Bool, advice: String
+    _ path: String, allowedForOthers: mode_t, expectedMode: String, allowsMultipleLines: Bool, advice: String
   ) throws(ServiceManagerError) -> (Secret, modified: Timestamp) {
     let content: (status: stat, bytes: [UInt8])
     do {
@@ -107,13 +109,13 @@ package struct Credentials: Sendable {
     }
     let time = content.status.st_mtim
     let modified = Timestamp(seconds: Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
-    return (try isText ? text(content.bytes, path) : secret(content.bytes, path), modified)
+    return (try allowsMultipleLines ? multilineSecret(content.bytes, path) : secret(content.bytes, path), modified)
   }
 
   /// The content of a regular file, up to slightly more than the maximum size: only to be used in comparisons.
   ///
   /// - Throws: the system's error.
-  package static func bytes(_ path: String) throws(Errno) -> Secret {
+  package static func content(ofFile path: String) throws(Errno) -> Secret {
     Secret(String(decoding: try SystemFile.content(of: path, limit: maximumSize).bytes, as: UTF8.self))
   }
 
@@ -137,7 +139,7 @@ package struct Credentials: Sendable {
     return Secret(string)
   }
 
-  private static func text(_ bytes: [UInt8], _ path: String) throws(ServiceManagerError) -> Secret {
+  private static func multilineSecret(_ bytes: [UInt8], _ path: String) throws(ServiceManagerError) -> Secret {
     guard bytes.count <= maximumSize else {
       throw ServiceManagerError(.unusable, "\(path): longer than \(maximumSize) bytes; one token is expected")
     }

@@ -26,7 +26,7 @@ package final class DatagramSocket {
   /// Maximum number of datagrams per iteration of the loop, so that a flood does not block other events.
   private static let maximumPerTurn = 64
   /// Maximum number of datagrams in `readNow`: more than the kernel queues.
-  private static let maximumKept = 1024
+  private static let maximumQueued = 1024
 
   private let descriptor: Descriptor
   private let name: String
@@ -84,14 +84,14 @@ package final class DatagramSocket {
   /// - Throws: as `init`; the socket continues without the group.
   package func rejoin() throws(StreamSocketError) {
     guard group != nil else { return }
-    _ = try? change(MCAST_LEAVE_GROUP)
+    _ = try? setMembership(MCAST_LEAVE_GROUP)
     try join()
   }
 
   private func join() throws(StreamSocketError) {
     guard let group else { return }
     do throws(Errno) {
-      try change(MCAST_JOIN_GROUP)
+      try setMembership(MCAST_JOIN_GROUP)
       // Receive only from the groups that this socket joined, not from those that other programs on this machine
       // joined.
       if group.address.isV4 {
@@ -105,7 +105,7 @@ package final class DatagramSocket {
     }
   }
 
-  private func change(_ option: Int32) throws(Errno) {
+  private func setMembership(_ option: Int32) throws(Errno) {
     guard let group else { return }
     var request = group_req()
     if let interface = group.interface {
@@ -135,10 +135,10 @@ package final class DatagramSocket {
   package func watch() { source?.watch(for: .readable) }
 
   /// Reports the datagrams that have arrived.
-  package func readNow() { receive(upTo: DatagramSocket.maximumKept) }
+  package func readNow() { receive(upTo: DatagramSocket.maximumQueued) }
 
-  private func receive(upTo most: Int) {
-    for _ in 0..<most {
+  private func receive(upTo limit: Int) {
+    for _ in 0..<limit {
       // A handler may have closed the socket.
       guard source != nil else { return }
       var storage = sockaddr_storage()

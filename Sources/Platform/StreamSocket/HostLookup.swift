@@ -41,14 +41,14 @@ import SystemCalls
   /// Checks whether there are addresses; the completion handler is called in a later iteration of the loop with the
   /// error, or nil.
   package func probe(_ completion: @escaping (StreamSocketError?) -> Void) {
-    find { result in
+    resolve { result in
       if case .failure(let error) = result { completion(error) } else { completion(nil) }
     }
   }
 
   /// Resolves the addresses; the completion handler is called in a later iteration of the loop, and never after
   /// `cancel`.
-  func find(_ completion: @escaping (Result<[SocketAddress], StreamSocketError>) -> Void) {
+  func resolve(_ completion: @escaping (Result<[SocketAddress], StreamSocketError>) -> Void) {
     self.completion = completion
     if let addresses = SocketAddress.withoutLookup(host: host, port: port) {
       loop.defer { [weak self] in self?.complete(.success(addresses)) }

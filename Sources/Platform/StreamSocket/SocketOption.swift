@@ -18,7 +18,7 @@ nonisolated enum SocketOption {
 
   /// Enables TCP keep-alive, which detects a dead peer after 90 s of silence. Errors are ignored, because sources have
   /// timeouts of their own.
-  static func keepAlive(_ descriptor: Int32) {
+  static func enableKeepAlive(_ descriptor: Int32) {
     try? enable(descriptor, SOL_SOCKET, SO_KEEPALIVE)
     try? set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
     try? set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)

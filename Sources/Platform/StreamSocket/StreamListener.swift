@@ -28,7 +28,7 @@ package final class StreamListener {
   private let descriptor: Descriptor
   private let onConnection: (consuming Connection) -> Void
   private var source: EventSource<IOEvents>?
-  private var resumption: LoopTimer?
+  private var resumeTimer: LoopTimer?
 
   /// Starts to listen.
   ///
@@ -52,7 +52,7 @@ package final class StreamListener {
       throw StreamSocketError(name, error)
     }
     do {
-      resumption = try loop.makeTimer { [unowned self] in source?.resume() }
+      resumeTimer = try loop.makeTimer { [unowned self] in source?.resume() }
       source = try loop.addIO(descriptor.rawValue, .readable) { [unowned self] _ in accept() }
     } catch {
       throw StreamSocketError(.failed, "\(name): \(error.message)", cause: error.cause)
@@ -68,8 +68,8 @@ package final class StreamListener {
   package func close() {
     source?.close()
     source = nil
-    resumption?.close()
-    resumption = nil
+    resumeTimer?.close()
+    resumeTimer = nil
   }
 
   private func accept() {
@@ -81,7 +81,7 @@ package final class StreamListener {
         // After any other error, the client has disconnected, or there is none.
         if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) {
           source?.pause()
-          resumption?.arm(at: loop.now.boot + StreamListener.acceptRetryDelay)
+          resumeTimer?.arm(at: loop.now.boot + StreamListener.acceptRetryDelay)
         }
         return
       }

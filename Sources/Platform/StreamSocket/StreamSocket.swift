@@ -56,7 +56,7 @@ package final class StreamSocket {
       loop.defer { [weak self] in self?.end(.init(.failed, "\(lookup.name): \(error.message)", cause: error.cause)) }
       return
     }
-    lookup.find { [weak self] result in
+    lookup.resolve { [weak self] result in
       switch result {
       case .success(let addresses):
         self?.addresses = addresses
@@ -86,7 +86,7 @@ package final class StreamSocket {
     let rawValue = connection.descriptor.rawValue
     let own = connection.descriptor
     descriptor = consume own
-    SocketOption.keepAlive(rawValue)
+    SocketOption.enableKeepAlive(rawValue)
     do {
       source = try loop.addIO(rawValue, .readable) { [weak self] in self?.handle($0) }
     } catch {
@@ -182,7 +182,7 @@ package final class StreamSocket {
       return connectNext(after: error)
     }
     isConnected = true
-    SocketOption.keepAlive(rawValue)
+    SocketOption.enableKeepAlive(rawValue)
     timer?.close()
     timer = nil
     source?.watch(for: .readable)

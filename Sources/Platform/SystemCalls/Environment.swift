@@ -10,7 +10,7 @@ package enum Environment {
   }
 
   /// The path of this process's executable; nil if /proc is not mounted.
-  package static var program: String? {
+  package static var executablePath: String? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe buffer.withUnsafeMutableBytes { bytes in
       guard let first = bytes.baseAddress else { return -1 }

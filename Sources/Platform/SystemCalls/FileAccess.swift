@@ -5,7 +5,7 @@ import Glibc
 package enum FileAccess {
   /// - Parameter mode: F_OK for existence, or a combination of R_OK, W_OK and X_OK.
   /// - Returns: the error, such as ENOENT or EACCES; nil if access is granted.
-  package static func refusal(_ path: String, _ mode: Int32) -> Errno? {
+  package static func error(_ path: String, _ mode: Int32) -> Errno? {
     do throws(Errno) {
       _ = try Errno.retrying { unsafe access(path, mode) }
       return nil

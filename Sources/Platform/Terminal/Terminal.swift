@@ -28,17 +28,17 @@ package final class Terminal {
   }
 
   /// Alternate screen, hidden cursor, and a cleared screen for terminals without an alternate one.
-  private static let entering = Array("\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J".utf8)
+  private static let enterSequence = Array("\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J".utf8)
   /// Sent if full-screen mode has been entered already, in case another program has changed the terminal: a terminal
   /// that enters the alternate screen twice loses the saved cursor position.
-  private static let reentering = Array("\u{1b}[?25l".utf8)
+  private static let reenterSequence = Array("\u{1b}[?25l".utf8)
   /// First moves to the last line, for terminals without an alternate screen.
-  private static let leaving = Array("\u{1b}[0m\u{1b}[?25h\u{1b}[999;1H\n\u{1b}[?1049l".utf8)
+  private static let leaveSequence = Array("\u{1b}[0m\u{1b}[?25h\u{1b}[999;1H\n\u{1b}[?1049l".utf8)
   private static let writeTimeout: Int32 = 1000
 
   private let output = STDOUT_FILENO
   private let original: termios
-  private var isEntered = false
+  private var isFullScreen = false
 
   /// - Throws: ENOTTY if standard output is not a terminal.
   package init() throws(Errno) {
@@ -49,7 +49,7 @@ package final class Terminal {
   }
 
   /// Whether standard output is a terminal.
-  package static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+  package static var isStandardOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
   /// The size of the terminal at standard output; nil if unknown.
   package static var size: Size? {
@@ -72,17 +72,17 @@ package final class Terminal {
       unsafe $0[Int(VTIME)] = 0
     }
     try set(attributes)
-    let sequence = isEntered ? Terminal.reentering : Terminal.entering
-    isEntered = true
+    let sequence = isFullScreen ? Terminal.reenterSequence : Terminal.enterSequence
+    isFullScreen = true
     try write(sequence)
   }
 
   /// Restores the terminal; idempotent, and ignores a closed terminal.
   package func leave() {
-    guard isEntered else { return }
-    isEntered = false
+    guard isFullScreen else { return }
+    isFullScreen = false
     // An error cannot be reported.
-    try? write(Terminal.leaving)
+    try? write(Terminal.leaveSequence)
     try? set(original)
   }
 

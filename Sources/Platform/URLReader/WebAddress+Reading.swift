@@ -25,7 +25,7 @@ extension WebAddress {
   /// - Throws: the error; the message does not contain the URL.
   package init(reading text: String) throws(URLError) {
     guard let handle = URLHandle() else { throw URLError(.malformed, "out of memory") }
-    let code = handle.read(text)
+    let code = handle.parse(text)
     guard code == CURLUE_OK else { throw URLError(code) }
     guard let scheme = handle.part(CURLUPART_SCHEME), var host = handle.part(CURLUPART_HOST) else {
       throw URLError(.badHost, "has no host")
@@ -70,7 +70,7 @@ extension PlatformError where Code == URLErrorCode {
 
   deinit { unsafe curl_url_cleanup(raw) }
 
-  func read(_ text: String) -> CURLUcode {
+  func parse(_ text: String) -> CURLUcode {
     unsafe curl_url_set(raw, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME))
   }
 

@@ -198,7 +198,7 @@ struct FleetVehicle {
     guard isUsable else { return state }
     state.addresses = [NetworkTable.Address(link: 2, family: .ipv4, bytes: [10, 0, 0, 1])]
     state.routes = [NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0)]
-    state.names = ["wwan0"]
+    state.linkNames = ["wwan0"]
     return state
   }
 

@@ -127,7 +127,7 @@ struct Scenario {
       switch setting {
       case .interval(let seconds):
         configuration.reporting.interval = .seconds(seconds)
-        configuration.delivery.interval = .seconds(seconds)
+        configuration.delivery.backfillInterval = .seconds(seconds)
         configuration.delivery.floor = configuration.reporting.floor
       case .distance(let metres): configuration.reporting.distance = metres
       case .heading(let degrees): configuration.reporting.heading = degrees
@@ -161,7 +161,7 @@ struct Scenario {
     store.commitInterval = commitInterval
     return Daemon.Configuration(
       vehicle: vehicle, store: store, settingsText: parts.all, metricsFile: "fleet_locationd.prom", parts: parts,
-      kept: kept)
+      keptParts: kept)
   }
 
   /// The settings of a vehicle of on-demand trips; nil: scheduled tasks.

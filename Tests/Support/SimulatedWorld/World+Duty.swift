@@ -42,8 +42,8 @@ extension World {
   private var setsState: Bool { scenario.trips?.reportsState == true }
 
   private var isOfflineSettled: Bool {
-    if let pauseNote { return pauseNote.offline == stateName }
-    return dutyNote.map { $0.isAccepted && $0.vehicle == stateName } ?? false
+    if let pauseNote { return pauseNote.offlineVehicle == stateName }
+    return dutyNote.map { $0.isOfflineAccepted && $0.vehicle == stateName } ?? false
   }
 
   /// The vehicle's name in the files of the pause and the duty.

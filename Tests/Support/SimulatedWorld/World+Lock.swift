@@ -5,7 +5,7 @@ import Timekeeping
 
 /// Other daemons on this machine, for vehicles that the daemon's settings may also name.
 extension World {
-  private static let other = VehicleHolder(unit: "fleet-locationd@van.service", process: 812)
+  private static let other = VehicleHolder(unit: "fleet-locationd@van.service", processID: 812)
 
   private var hasOthers: Bool { scenario.faults.contains { $0.place == .machine } }
 

@@ -68,7 +68,7 @@ extension World {
             PortSettings(index: index),
             SourceSelector.ConfiguredSource(
               id: planned.id, label: "/dev/gps\(index)", silenceTimeout: World.silenceTimeout,
-              waits: ports[index].isFile),
+              waitsAfterFix: ports[index].isFile),
             session: planned.isNew ? session(index, seed: programSeed &+ 3) : nil)
         }))
   }

@@ -26,14 +26,14 @@ extension Fix {
       return error / sigmas
     }
     horizontalAccuracy =
-      sigma(report.horizontalError, atMost: 1e6) ?? sigma(Fix.plane(report), atMost: 1e6)
+      sigma(report.horizontalError, atMost: 1e6) ?? sigma(Fix.horizontalError(of: report), atMost: 1e6)
     verticalAccuracy = sigma(report.verticalError, atMost: 1e6)
     speedAccuracy = sigma(report.speedError, atMost: 1e4)
     headingAccuracy = sigma(report.trackError, atMost: 180)
   }
 
   /// The errors of both axes as one distance (the root of the sum of their squares).
-  private static func plane(_ report: GPSDReport) -> Double? {
+  private static func horizontalError(of report: GPSDReport) -> Double? {
     guard let x = report.longitudeError, let y = report.latitudeError, x >= 0, y >= 0 else { return nil }
     return (x * x + y * y).squareRoot()
   }

@@ -72,14 +72,14 @@ package struct GPSDDecoder: Sendable {
   package private(set) var counters = Counters()
   /// The length of the last fix's report in bytes, and the number of bytes between it and the report of the previous
   /// fix.
-  private(set) var lastFix = (length: 0, before: 0)
+  private(set) var lastFix = (length: 0, precedingBytes: 0)
   /// The time of the last fix that was ignored because another receiver is used.
   private(set) var ignoredTime: Timestamp?
   /// The number of bytes in complete lines since the report of the last fix.
   private var completeLineBytesSinceFix = 0
   private let device: String?
   private let silenceTimeout: Duration
-  private var lines = GPSDLines()
+  private var splitter = GPSDLineSplitter()
   private var receivers: [String: Receiver] = [:]
   /// Minor version of gpsd's protocol; nil if it is not known, as in a recording.
   private var minorVersion: Int?
@@ -98,14 +98,14 @@ package struct GPSDDecoder: Sendable {
   private var currentDevice: String? { device ?? chosen?.device }
 
   /// The number of bytes since the report of the last fix.
-  var bytesSinceFix: Int { completeLineBytesSinceFix + lines.unfinished }
+  var bytesSinceFix: Int { completeLineBytesSinceFix + splitter.partialLength }
 
   /// gpsd's name for the protocol of a receiver, as in `NMEA0183`.
   package func driver(of device: String) -> String? { receivers[device]?.driver }
 
   /// A new connection begins: discards the incomplete line and what is known of the receivers, except which is used.
   package mutating func restart() {
-    lines.reset()
+    splitter.reset()
     completeLineBytesSinceFix = 0
     receivers = [:]
   }
@@ -117,11 +117,11 @@ package struct GPSDDecoder: Sendable {
   ///   - now: when they arrived.
   ///   - emit: called with each relevant event.
   package mutating func decode(_ bytes: Span<UInt8>, at now: BootInstant, into emit: (Event) -> Void) {
-    var whole: [[UInt8]?] = []
-    lines.append(bytes) { whole.append($0) }
-    for line in whole {
+    var completeLines: [[UInt8]?] = []
+    splitter.append(bytes) { completeLines.append($0) }
+    for line in completeLines {
       // The length includes the line end.
-      let (fixes, length) = (counters.fixes, (line?.count ?? GPSDLines.maximumLength) + 2)
+      let (fixes, length) = (counters.fixes, (line?.count ?? GPSDLineSplitter.maximumLength) + 2)
       defer {
         if counters.fixes != fixes {
           (lastFix, completeLineBytesSinceFix) = ((length, completeLineBytesSinceFix), 0)
@@ -155,10 +155,10 @@ package struct GPSDDecoder: Sendable {
       minorVersion = report.minorProtocol
       return .version(release: report.release ?? "unknown", major: major, minor: report.minorProtocol ?? 0)
     case .devices:
-      for device in report.devices { note(device) }
+      for device in report.devices { recordDriver(of: device) }
       return .devices(report.devices.map(\.path))
     case .device:
-      if let device = report.device { note(device) }
+      if let device = report.device { recordDriver(of: device) }
     case .sky:
       updateSky(report, at: now)
       guard let count = report.satellitesInView, (0...999).contains(count) else { return nil }
@@ -170,7 +170,7 @@ package struct GPSDDecoder: Sendable {
     return nil
   }
 
-  private mutating func note(_ device: GPSDReport.Device) {
+  private mutating func recordDriver(of device: GPSDReport.Device) {
     update(device.path) { receiver in receiver.driver = device.driver ?? receiver.driver }
   }
 
@@ -182,7 +182,7 @@ package struct GPSDDecoder: Sendable {
         receiver.hdop = nil
       }
       receiver.skyAt = now
-      receiver.satellites = report.satellites.flatMap { (0...999).contains($0) ? $0 : nil } ?? receiver.satellites
+      receiver.satellites = report.satellitesUsed.flatMap { (0...999).contains($0) ? $0 : nil } ?? receiver.satellites
       receiver.hdop = report.hdop.flatMap { $0 > 0 && $0 < 100 ? $0 : nil } ?? receiver.hdop
     }
   }
@@ -212,10 +212,10 @@ package struct GPSDDecoder: Sendable {
     }
     // The SKY may be of another epoch.
     if !isOwnEstimate, let hdop = GPSDDecoder.dilution(of: report.horizontalError, fix.quality, horizontal: true) {
-      fix.hdop = Fix.dilution(hdop)
+      fix.hdop = Fix.validDilution(hdop)
       fix.deriveAccuracy()
       let vdop = GPSDDecoder.dilution(of: report.verticalError, fix.quality, horizontal: false)
-      fix.verticalAccuracy = vdop.flatMap(Fix.dilution).flatMap { vdop in
+      fix.verticalAccuracy = vdop.flatMap(Fix.validDilution).flatMap { vdop in
         fix.quality.rangeError.map { vdop * $0 }
       }
       // gpsd derives these from the same errors, divided by the time between two fixes.
@@ -231,9 +231,9 @@ package struct GPSDDecoder: Sendable {
   private static func dilution(of error: Double?, _ quality: Fix.Quality, horizontal: Bool) -> Double? {
     guard let error, error > 0, error < 1e6 else { return nil }
     let factors = horizontal ? rangeError : verticalRangeError
-    let unit = quality == .dgnss ? factors.corrected : factors.plain
-    let dilution = (error / unit * 100).rounded() / 100
-    return abs(dilution * unit - error) < 0.001 ? dilution : nil
+    let factor = quality == .dgnss ? factors.corrected : factors.plain
+    let dilution = (error / factor * 100).rounded() / 100
+    return abs(dilution * factor - error) < 0.001 ? dilution : nil
   }
 
   /// Whether to use this receiver, which has a fix.

@@ -12,7 +12,7 @@ import Timekeeping
 /// a position, each of its reports is read at once.
 struct GPSDGroups: Sendable {
   /// The number of groups that are compared, and the number that is needed before the first decision.
-  private static let memory = 8
+  private static let maximumGroups = 8
   private static let minimumGroups = 4
   /// A longer period would delay a fix too much when the receiver's rate changes.
   private static let periods: ClosedRange<Int64> = 1...1000
@@ -25,7 +25,7 @@ struct GPSDGroups: Sendable {
   private static let millisecondsPerDay: Int64 = 86_400_000
 
   /// The lengths of the last position reports, and the number of bytes before each.
-  private var groups: [(length: Int, before: Int)] = []
+  private var groups: [(length: Int, precedingBytes: Int)] = []
   /// The receiver's time of the last fix, in milliseconds of the day, and the time between it and the previous fix.
   private var time: Int64?
   private var period: Int64 = 0
@@ -34,33 +34,33 @@ struct GPSDGroups: Sendable {
   private var isLate = false
 
   /// When to read whatever has arrived; nil if each report is read anyway.
-  var deadline: BootInstant? { isLate || count == nil ? nil : expected.map { $0 + Self.tolerance } }
+  var deadline: BootInstant? { isLate || byteThreshold == nil ? nil : expected.map { $0 + Self.tolerance } }
 
   /// The number of bytes after a fix at which the next fix has arrived; nil if that is not known.
-  private var count: Int? {
+  private var byteThreshold: Int? {
     guard groups.count >= Self.minimumGroups, expected != nil else { return nil }
-    let before = groups.map(\.before)
-    let (shortest, longest) = (before.min() ?? 0, before.max() ?? 0)
+    let precedingBytes = groups.map(\.precedingBytes)
+    let (shortest, longest) = (precedingBytes.min() ?? 0, precedingBytes.max() ?? 0)
     let length = groups.map(\.length).min() ?? 0
     // A little more than the longest, in case the length grows.
-    let count = (longest + length / 8 + Self.step) / Self.step * Self.step
-    return longest > 0 && count <= shortest + length * 3 / 4 ? count : nil
+    let threshold = (longest + length / 8 + Self.step) / Self.step * Self.step
+    return longest > 0 && threshold <= shortest + length * 3 / 4 ? threshold : nil
   }
 
   /// The number of unread bytes at which to read the socket (SO_RCVLOWAT).
   ///
   /// - Parameter read: the number of bytes read since the last fix.
   func lowWaterMark(after read: Int) -> Int {
-    guard !isLate, let count else { return 1 }
-    return max(count - read, 1)
+    guard !isLate, let byteThreshold else { return 1 }
+    return max(byteThreshold - read, 1)
   }
 
   /// A fix was read.
   ///
   /// - Parameters:
   ///   - length: the length of its report, in bytes.
-  ///   - before: the number of bytes between it and the report of the previous fix.
-  mutating func found(_ fix: Fix, length: Int, before: Int, at now: BootInstant) {
+  ///   - precedingBytes: the number of bytes between it and the report of the previous fix.
+  mutating func found(_ fix: Fix, length: Int, precedingBytes: Int, at now: BootInstant) {
     let previous = time
     time = fix.millisecondsOfDay
     let period = time.flatMap { time in
@@ -71,8 +71,8 @@ struct GPSDGroups: Sendable {
       return
     }
     isLate = false
-    groups.append((length, before))
-    if groups.count > Self.memory { groups.removeFirst() }
+    groups.append((length, precedingBytes))
+    if groups.count > Self.maximumGroups { groups.removeFirst() }
     expected = max(now, expected.map { $0 - Self.decay } ?? now) + .milliseconds(period)
   }
 

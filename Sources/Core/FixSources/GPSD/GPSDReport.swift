@@ -52,7 +52,7 @@ struct GPSDReport {
   let trackError: Double?
   let hdop: Double?
   /// Satellites used: the number that gpsd reports (since 3.22), otherwise the number counted in its list.
-  let satellites: Int?
+  let satellitesUsed: Int?
   /// Satellites in view, used or not, as above.
   let satellitesInView: Int?
 
@@ -105,7 +105,7 @@ struct GPSDReport {
     hdop = number("hdop")
     let listed = members["satellites"]?.array
     satellitesInView = integer("nSat") ?? listed?.count
-    satellites = integer("uSat") ?? listed.map { $0.count { $0["used"]?.bool == true } }
+    satellitesUsed = integer("uSat") ?? listed.map { $0.count { $0["used"]?.bool == true } }
   }
 
   /// The line is not a report.

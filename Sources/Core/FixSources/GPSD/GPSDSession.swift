@@ -20,7 +20,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   private var supervisor: PortSupervisor
   private var decoder: GPSDDecoder
   /// The receiver that was last reported as being read.
-  private var announced: String?
+  private var announcedDevice: String?
   private var devices: [String]?
   private var sky = SatelliteCountReporter()
   private var isGPSD = false
@@ -57,7 +57,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     case .start: return supervise(.start, at: now)
     case .opened:
       decoder.restart()
-      announced = nil
+      announcedDevice = nil
       devices = nil
       sky = SatelliteCountReporter()
       isGPSD = false
@@ -115,30 +115,30 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       case .report(let device, let fix):
         reports += 1
         // Before the first fix, the first receiver that reports is named.
-        if fix == nil ? announced == nil : announced != device {
-          announced = device
+        if fix == nil ? announcedDevice == nil : announcedDevice != device {
+          announcedDevice = device
           effects.append(.report(.reading(name(of: device))))
         }
         if let fix, !isDiscarding {
-          sky.hasFix(at: now)
+          sky.noteFix(at: now)
           fixes.append(fix)
           effects.append(.report(.fix(fix)))
         }
       case .sky(let count):
-        if !isDiscarding, let report = sky.satellites(inView: count, at: now) { effects.append(.report(report)) }
+        if !isDiscarding, let report = sky.report(inView: count, at: now) { effects.append(.report(report)) }
       }
     }
     updateProblem()
     if fixes.count > 1 { groups.reset() }
     if let fix = fixes.last {
-      groups.found(fix, length: decoder.lastFix.length, before: decoder.lastFix.before, at: now)
+      groups.found(fix, length: decoder.lastFix.length, precedingBytes: decoder.lastFix.precedingBytes, at: now)
     }
     return supervise(.received(sentences: reports), at: now) + effects + leaveUnread() + awaitReport()
   }
 
   /// Leaves the connection unread if no fix is needed, once the receiver is known.
   private mutating func leaveUnread() -> [SourceEffect] {
-    guard !isNeeded, !isDiscarding, supervisor.isOpen, announced != nil else { return [] }
+    guard !isNeeded, !isDiscarding, supervisor.isOpen, announcedDevice != nil else { return [] }
     isDiscarding = true
     groups.reset()
     lowWaterMark = GPSDSession.idleLowWaterMark
@@ -177,7 +177,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
 
   /// Prepares the message for the case that no report arrives; it is as specific as possible.
   private mutating func updateProblem() {
-    if announced == nil {
+    if announcedDevice == nil {
       supervisor.silent = PortSupervisor.Problem(
         "accepts the connection but sends nothing", "check source.address: it may not be gpsd")
     }

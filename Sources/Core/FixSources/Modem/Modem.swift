@@ -82,7 +82,7 @@ package struct Modem: Equatable, Sendable {
   /// Its IMEI, MEID or ESN.
   package var imei = ""
   /// The manufacturer.
-  package var maker = ""
+  package var manufacturer = ""
   /// The model.
   package var model = ""
   /// The state.
@@ -102,7 +102,7 @@ package struct Modem: Equatable, Sendable {
   /// As in `modem 0, QUALCOMM EC25`. Text from the modem is omitted unless it is plain, because every local user can
   /// read it (STATUS=).
   package var name: String {
-    let words = [maker, model].map { Modem.plain($0) }.filter { !$0.isEmpty }.joined(separator: " ")
+    let words = [manufacturer, model].map { Modem.plain($0) }.filter { !$0.isEmpty }.joined(separator: " ")
     return "modem \(Modem.plain(number))\(words.isEmpty ? "" : ", ")\(words)"
   }
 

@@ -31,10 +31,10 @@ package struct ModemSelection: Equatable, Sendable {
   ///   - modems: all modems of ModemManager.
   ///   - path: the path of the modem in use, which is preferred as long as it can be read.
   package func step(among modems: [Modem], keeping path: String? = nil) -> Step {
-    let meant = modems.filter(matches)
-    guard !meant.isEmpty else { return .wait(.noModem(self, others: modems.count)) }
+    let matching = modems.filter(matches)
+    guard !matching.isEmpty else { return .wait(.noModem(self, others: modems.count)) }
     // The modem in use comes first, the others follow in ModemManager's order.
-    let ordered = meant.sorted { one, other in
+    let ordered = matching.sorted { one, other in
       (one.path != path ? 1 : 0, one.number.utf8.count, one.number) < (
         other.path != path ? 1 : 0, other.number.utf8.count, other.number
       )

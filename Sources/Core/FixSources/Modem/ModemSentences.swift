@@ -53,9 +53,9 @@ struct ModemSentences: Equatable, Sendable {
   /// The kinds and times in the last response.
   private var known: Set<Sighting> = []
   /// The kinds with a time in the last epoch.
-  private var expected: Set<UInt64> = []
+  private var expectedKinds: Set<UInt64> = []
   /// The time of the last epoch.
-  private var last: Int64?
+  private var lastEpochTime: Int64?
 
   /// Examines a response.
   ///
@@ -70,31 +70,33 @@ struct ModemSentences: Equatable, Sendable {
     for case let time? in fresh.map(\.time) where ModemSentences.isLater(time, than: newest) { newest = time }
     let epoch = timed.filter { $0.time == newest }
     let kinds = Set(epoch.map(\.address))
-    if let last, !ModemSentences.isLater(newest, than: last), timed.contains(where: { $0.time == last }) {
+    if let lastEpochTime, !ModemSentences.isLater(newest, than: lastEpochTime),
+      timed.contains(where: { $0.time == lastEpochTime })
+    {
       // A late sentence of the last epoch, or of an earlier one. If the receiver's clock had gone back, all sentences
       // of the last epoch would have been replaced.
-      if newest == last { expected.formUnion(kinds) }
+      if newest == lastEpochTime { expectedKinds.formUnion(kinds) }
       remember(entries)
       return .repeated
     }
     let isFirst = known.isEmpty
     // If a kind has a new sentence of an earlier epoch, the receiver still sends it: its sentence of this epoch will
     // follow.
-    let isWhole = fresh.allSatisfy { kinds.contains($0.address) } && expected.isSubset(of: kinds)
+    let isWhole = fresh.allSatisfy { kinds.contains($0.address) } && expectedKinds.isSubset(of: kinds)
     guard isFirst || acceptsPartial || isWhole else { return .partial }
     let dates = entries.filter { $0.isDate && !isKnown($0) }
     remember(entries)
     guard !isFirst else {
       // Whatever its age, this epoch shows which kinds the receiver sends.
-      if expected.isEmpty { expected = kinds }
+      if expectedKinds.isEmpty { expectedKinds = kinds }
       return .first
     }
-    (expected, last) = (kinds, newest)
+    (expectedKinds, lastEpochTime) = (kinds, newest)
     return .epoch(ModemSentences.copy(dates + epoch + untimed(of: entries, beside: epoch), of: bytes))
   }
 
   /// The next response counts as the first.
-  mutating func forgetTimes() { (known, last) = ([], nil) }
+  mutating func forgetTimes() { (known, lastEpochTime) = ([], nil) }
 
   private mutating func remember(_ entries: [Entry]) {
     known = []

@@ -15,13 +15,13 @@ extension ModemSession: SourceSession {
   package var isPausable: Bool { true }
 
   package var lastRequest: ModemRequest? {
-    if case .enable(let path, let sources)? = release { .enable(path: path, sources) } else { nil }
+    if case .enable(let path, let sources)? = releaseEffect { .enable(path: path, sources) } else { nil }
   }
 
   /// Handles the inputs of every source, and the responses of ModemManager.
   package mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
-    if case .needed(let isNeeded) = input { return line(setNeeded(isNeeded, at: now.boot)) }
-    let own: Input? =
+    if case .needed(let isNeeded) = input { return sourceEffects(setNeeded(isNeeded, at: now.boot)) }
+    let modemInput: Input? =
       switch input {
       case .start: .start
       case .deadline: .deadline
@@ -31,11 +31,11 @@ extension ModemSession: SourceSession {
       case .modem(let input): input
       case .appeared, .baudRefused, .drained, .needed, .senderDisconnected, .endOfInput: nil
       }
-    guard let own else { return [] }
-    return line(handle(own, at: now.boot))
+    guard let modemInput else { return [] }
+    return sourceEffects(handle(modemInput, at: now.boot))
   }
 
-  private func line(_ effects: [Effect]) -> [SourceEffect] {
+  private func sourceEffects(_ effects: [Effect]) -> [SourceEffect] {
     effects.map { effect in
       switch effect {
       case .open: .line(.open())

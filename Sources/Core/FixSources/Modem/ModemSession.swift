@@ -78,27 +78,27 @@ package struct ModemSession: Sendable {
   }
 
   /// The modem whose receiver was enabled or is being enabled, its sources, and those that this program enabled.
-  private struct Enabled: Equatable, Sendable {
+  private struct EnabledReceiver: Equatable, Sendable {
     var path: String
     var sources: Modem.LocationSources
-    var own: Modem.LocationSources
+    var ownSources: Modem.LocationSources
   }
 
   /// The minimum time between two lists: one change of a modem causes several signals.
   private static let listPeriod = Duration.seconds(1)
   /// The polling period with fixes.
-  private static let period = Duration.seconds(1)
+  private static let pollPeriod = Duration.seconds(1)
   /// The polling period without a fix.
   private static let searchPeriod = Duration.seconds(2)
   /// The polling period while the modem is frozen or silent.
   private static let frozenPollPeriod = Duration.seconds(5)
   /// Polling is shifted by this if a response came in the middle of an epoch or just before the next one.
-  private static let shift = Duration.milliseconds(250)
+  private static let pollShift = Duration.milliseconds(250)
   /// How often polling is shifted at most while the first position after a suspension of polling is awaited.
   private static let maximumShifts = 8
   /// Retry period without permission: no signal reports that permission was granted.
   private static let permissionRetryPeriod = Duration.seconds(60)
-  private static let retry = Backoff.Bounds.equalJitter(.seconds(1), cap: .seconds(10))
+  private static let retryBackoff = Backoff.Bounds.equalJitter(.seconds(1), cap: .seconds(10))
 
   private let selection: ModemSelection
   private let silenceTimeout: Duration
@@ -106,7 +106,7 @@ package struct ModemSession: Sendable {
   private var gate: RetryGate
   /// The modem that is read.
   private var modem: Modem?
-  private var switchedOn: Enabled?
+  private var enabledReceiver: EnabledReceiver?
   /// Whether a change was signalled since the last list, which was requested at `listedAt`.
   private var hasUnlistedChange = false
   private var listedAt: BootInstant?
@@ -121,7 +121,7 @@ package struct ModemSession: Sendable {
   private var isNeeded = true
   /// Whether no new position has arrived since fixes became needed again.
   private var isCatchingUp = false
-  private var isPartial = false
+  private var wasPartial = false
   private var isReading = false
   /// Whether it was reported that there is no new position.
   private var isStuck = false
@@ -147,9 +147,9 @@ package struct ModemSession: Sendable {
   }
 
   /// At the end: disables what this program enabled, and nothing else.
-  package var release: Effect? {
-    guard let switchedOn, !switchedOn.own.isEmpty else { return nil }
-    return .enable(path: switchedOn.path, switchedOn.sources.subtracting(switchedOn.own))
+  package var releaseEffect: Effect? {
+    guard let enabledReceiver, !enabledReceiver.ownSources.isEmpty else { return nil }
+    return .enable(path: enabledReceiver.path, enabledReceiver.sources.subtracting(enabledReceiver.ownSources))
   }
 
   /// Handles an input, and returns the effects in order.
@@ -180,7 +180,7 @@ package struct ModemSession: Sendable {
     case (.modems(let modems), .asking(.list)): return choose(among: modems, at: now)
     case (.enabled, .asking(.enable(let modem, _))): return read(modem, at: now)
     case (.position(let position), .asking(.locate)): return handlePosition(position, at: now)
-    case (.refused(let refusal), .asking(let request)): return refused(refusal, request, at: now)
+    case (.refused(let refusal), .asking(let request)): return handleRefusal(refusal, request, at: now)
     default: return []
     }
   }
@@ -218,9 +218,10 @@ package struct ModemSession: Sendable {
       return [.list]
     case .enable(let modem, let sources):
       let before = modem.location?.enabled ?? []
-      let own = (switchedOn?.path == modem.path ? switchedOn?.own ?? [] : []).union(sources.subtracting(before))
+      let ownSources = (enabledReceiver?.path == modem.path ? enabledReceiver?.ownSources ?? [] : []).union(
+        sources.subtracting(before))
       // Recorded before the response: the program may end, or the response may be lost.
-      switchedOn = Enabled(path: modem.path, sources: before.union(sources), own: own)
+      enabledReceiver = EnabledReceiver(path: modem.path, sources: before.union(sources), ownSources: ownSources)
       return [.enable(path: modem.path, before.union(sources))]
     case .locate:
       askedAt = now
@@ -244,9 +245,11 @@ package struct ModemSession: Sendable {
 
   private mutating func choose(among modems: [Modem], at now: BootInstant) -> [Effect] {
     gate.reset()
-    if let known = switchedOn {
+    if let known = enabledReceiver {
       let enabled = modems.first { $0.path == known.path }?.location?.enabled
-      switchedOn = enabled.map { Enabled(path: known.path, sources: $0, own: known.own.intersection($0)) }
+      enabledReceiver = enabled.map {
+        EnabledReceiver(path: known.path, sources: $0, ownSources: known.ownSources.intersection($0))
+      }
     }
     switch selection.step(among: modems, keeping: modem?.path) {
     case .read(let modem): return read(modem, at: now)
@@ -264,7 +267,7 @@ package struct ModemSession: Sendable {
       return ask(.locate, at: now)
     }
     // The modem was already being polled, and was listed again because of a change.
-    return wait(until: max(askedAt + ModemSession.period, now), at: now)
+    return wait(until: max(askedAt + ModemSession.pollPeriod, now), at: now)
   }
 
   private mutating func handlePosition(_ position: ModemPosition, at now: BootInstant) -> [Effect] {
@@ -274,10 +277,10 @@ package struct ModemSession: Sendable {
     switch examine(position) {
     case .first:
       (repeats, isStuck, newPositionAt) = (0, false, now)
-      return wait(until: askedAt + (isCatchingUp ? ModemSession.shift : ModemSession.period), at: now)
+      return wait(until: askedAt + (isCatchingUp ? ModemSession.pollShift : ModemSession.pollPeriod), at: now)
     case .partial:
-      isPartial = true
-      return wait(until: now + ModemSession.shift, at: now)
+      wasPartial = true
+      return wait(until: now + ModemSession.pollShift, at: now)
     case .empty: return awaitNewPosition(.silent(modem, for: now - newPositionAt), at: now)
     case .repeated: return awaitNewPosition(.frozen(modem, for: now - newPositionAt), at: now)
     case .epoch(let bytes):
@@ -289,13 +292,13 @@ package struct ModemSession: Sendable {
       decoder.finish { _ in }
     case .raw(let fix): fixes.append(fix)
     }
-    (repeats, isPartial, newPositionAt) = (0, false, now)
+    (repeats, wasPartial, newPositionAt) = (0, false, now)
     var effects = isReading ? [] : [Effect.report(.reading("\(modem.name), of ModemManager"))]
     (isReading, isStuck, isCatchingUp, problem) = (true, false, false, nil)
-    if !fixes.isEmpty { sky.hasFix(at: now) }
+    if !fixes.isEmpty { sky.noteFix(at: now) }
     effects += fixes.map { .report(.fix($0)) }
-    if let report = sky.satellites(inView: decoder.satellitesInView, at: now) { effects.append(.report(report)) }
-    let period = fixes.isEmpty ? ModemSession.searchPeriod : ModemSession.period
+    if let report = sky.report(inView: decoder.satellitesInView, at: now) { effects.append(.report(report)) }
+    let period = fixes.isEmpty ? ModemSession.searchPeriod : ModemSession.pollPeriod
     return effects + wait(until: max(askedAt + period, now), at: now)
   }
 
@@ -304,7 +307,7 @@ package struct ModemSession: Sendable {
     repeats += 1
     guard now - newPositionAt >= silenceTimeout else {
       let isShifted = isReading && repeats <= (isCatchingUp ? ModemSession.maximumShifts : 1)
-      let pause = isShifted ? ModemSession.shift : ModemSession.period
+      let pause = isShifted ? ModemSession.pollShift : ModemSession.pollPeriod
       return wait(until: max(askedAt + pause, now), at: now)
     }
     defer { isStuck = true }
@@ -324,7 +327,7 @@ package struct ModemSession: Sendable {
 
   private mutating func examine(_ position: ModemPosition) -> ResponseKind {
     if let bytes = position.sentences {
-      switch sentences.examine(bytes.span, acceptsPartial: isPartial) {
+      switch sentences.examine(bytes.span, acceptsPartial: wasPartial) {
       case .first: return .first
       case .repeated: return .repeated
       case .partial: return .partial
@@ -339,16 +342,16 @@ package struct ModemSession: Sendable {
     return lastRawTime == raw.time ? .repeated : .raw(fix)
   }
 
-  private mutating func refused(_ refusal: Refusal, _ request: Request, at now: BootInstant) -> [Effect] {
+  private mutating func handleRefusal(_ refusal: Refusal, _ request: Request, at now: BootInstant) -> [Effect] {
     switch (refusal, request) {
     case (.absent, _):
-      switchedOn = nil
+      enabledReceiver = nil
       return lose(ModemProblem.noModemManager.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
     case (.gone, _):
       forget()
-      return wait(until: now + gate.failed(ModemSession.retry, at: now), at: now)
+      return wait(until: now + gate.failed(ModemSession.retryBackoff, at: now), at: now)
     case (.unauthorized, .enable(let modem, _)):
-      switchedOn = nil
+      enabledReceiver = nil
       if modem.location?.enabled.contains(.raw) == true { return read(modem, at: now) }
       return lose(ModemProblem.mayNotEnable(modem).withAdvice.text, forget: true, at: now)
         + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
@@ -356,7 +359,7 @@ package struct ModemSession: Sendable {
       return lose(ModemProblem.mayNotRead.withAdvice.text, forget: true, at: now)
         + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.wrongState, _):
-      if case .enable = request { switchedOn = nil }
+      if case .enable = request { enabledReceiver = nil }
       let modem = if case .enable(let modem, _) = request { Optional(modem) } else { self.modem }
       let text = modem.map { ModemProblem.wrongState($0).withAdvice.text } ?? "the modem is not enabled"
       return lose(text, forget: true, at: now) + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
@@ -368,19 +371,19 @@ package struct ModemSession: Sendable {
   }
 
   private mutating func retry(_ why: String, at now: BootInstant) -> [Effect] {
-    lose(why, forget: true, at: now) + wait(until: now + gate.failed(ModemSession.retry, at: now), at: now)
+    lose(why, forget: true, at: now) + wait(until: now + gate.failed(ModemSession.retryBackoff, at: now), at: now)
   }
 
   private mutating func close(_ why: String, at now: BootInstant) -> [Effect] {
     state = .closed
-    switchedOn = nil
-    _ = gate.failed(ModemSession.retry, at: now)
+    enabledReceiver = nil
+    _ = gate.failed(ModemSession.retryBackoff, at: now)
     return lose(why, forget: true, at: now)
   }
 
   /// - Parameter forget: whether to select a modem again.
-  private mutating func lose(_ why: String, forget isGone: Bool, at now: BootInstant) -> [Effect] {
-    if isGone { forget() }
+  private mutating func lose(_ why: String, forget forgetsModem: Bool, at now: BootInstant) -> [Effect] {
+    if forgetsModem { forget() }
     isReading = false
     guard problem != why else { return [] }
     problem = why
@@ -393,6 +396,6 @@ package struct ModemSession: Sendable {
     lastRawTime = nil
     decoder = NMEADecoder(hasMarkedEnds: true)
     sky = SatelliteCountReporter()
-    (repeats, isPartial, isReading, isStuck, isCatchingUp) = (0, false, false, false, false)
+    (repeats, wasPartial, isReading, isStuck, isCatchingUp) = (0, false, false, false, false)
   }
 }

@@ -32,10 +32,10 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     var decoder: NMEADecoder
     var sky = SatelliteCountReporter()
     /// When it connected, or the arrival of its first datagram.
-    let since: BootInstant
-    /// When its last complete sentence arrived; initially the same as `since`.
-    var lastSentence: BootInstant
-    var lastFix: BootInstant?
+    let firstSeenAt: BootInstant
+    /// When its last complete sentence arrived; initially the same as `firstSeenAt`.
+    var lastSentenceAt: BootInstant
+    var lastFixAt: BootInstant?
     /// The position of its last reported fix.
     var lastPosition: Position?
     /// When the first of its fixes that are too far from the last position arrived; nil if they are not too far.
@@ -95,12 +95,12 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     package var id: Int
     /// ID of the sender that this one replaces, because it is silent or has no fix: its connection must be closed. Nil
     /// if the limit was not reached.
-    package var replaced: Int?
+    package var replacedID: Int?
 
-    /// - Parameter replaced: nil if the limit was not reached.
-    package init(id: Int, replaced: Int?) {
+    /// - Parameter replacedID: nil if the limit was not reached.
+    package init(id: Int, replacedID: Int?) {
       self.id = id
-      self.replaced = replaced
+      self.replacedID = replacedID
     }
   }
 
@@ -130,14 +130,14 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   private var senders: [SenderState] = []
   private var lastID = 0
   /// ID of the used sender.
-  private var used: Int?
+  private var usedID: Int?
   /// The last position on which two fixes of its sender agree. Fixes of other senders are compared with it.
   private var reference: Reference?
   /// The name that was reported last.
-  private var announced: String?
+  private var announcedName: String?
   private var lines = LineStatistics(.network)
   /// Recognizes the protocol of what senders send before their first sentence.
-  private var protocols = ReceiverProtocolDetector()
+  private var protocolDetector = ReceiverProtocolDetector()
   /// Counters of senders that were removed.
   private var removedCounters = NMEADecoder.Counters()
   private var isNeeded = true
@@ -178,7 +178,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   package var lineStatistics: LineStatistics {
     var statistics = lines
     statistics.senders = senders.compactMap { sender in
-      sender.address.map { LineStatistics.Sender($0, isUsed: sender.id == used, heldUntil: sender.heldUntil) }
+      sender.address.map { LineStatistics.Sender($0, isUsed: sender.id == usedID, heldUntil: sender.heldUntil) }
     }
     return statistics
   }
@@ -192,7 +192,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     if isDiscarding { return nextDrain }
     var next = isUnsupervised ? nil : supervisor.nextDeadline
     for sender in senders {
-      for time in [sender.decoder.deadline, isDatagram ? sender.lastSentence + silenceTimeout : nil] {
+      for time in [sender.decoder.deadline, isDatagram ? sender.lastSentenceAt + silenceTimeout : nil] {
         if let time { next = min(next ?? time, time) }
       }
     }
@@ -219,7 +219,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       reference = nil
       return fixes + supervise(.ended(why), at: now)
     case .senderDisconnected(let id):
-      let fixes = id == used ? finishUsed() : []
+      let fixes = id == usedID ? finishUsed() : []
       remove { $0.id == id }
       return fixes
     case .deadline where isDiscarding:
@@ -230,7 +230,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       var effects = [SourceEffect]()
       for index in senders.indices {
         let fixes = decode(index, at: now) { $0.expire(at: now, into: $1) }
-        effects += use(index, fixes, at: now)
+        effects += handleFixes(fixes, of: index, at: now)
       }
       removeSilent(at: now)
       return effects + supervise(.deadline, at: now)
@@ -248,7 +248,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   /// Leaves the senders unread if no fix is needed, once a sender is known.
   private mutating func leaveUnread(at now: BootInstant) -> [SourceEffect] {
-    guard !isNeeded, !isDiscarding, isOpen, announced != nil else { return [] }
+    guard !isNeeded, !isDiscarding, isOpen, announcedName != nil else { return [] }
     isDiscarding = true
     guard isDatagram else { return [.line(.awaitBytes(NMEANetworkSession.idleLowWaterMark))] }
     nextDrain = now + NMEANetworkSession.drainPeriod
@@ -271,7 +271,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   /// Removes silent senders of datagrams, which have no connection that could end.
   private mutating func removeSilent(at now: BootInstant) {
-    if isDatagram { remove { [silenceTimeout] in now - $0.lastSentence >= silenceTimeout } }
+    if isDatagram { remove { [silenceTimeout] in now - $0.lastSentenceAt >= silenceTimeout } }
   }
 
   // MARK: - Data
@@ -282,9 +282,9 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// - Returns: nil if it is not allowed, or the limit is reached: then its connection must be closed unread.
   package mutating func admit(_ address: IPAddress, at now: BootInstant) -> Admission? {
     guard isAllowed(address, at: now) else { return nil }
-    let replaced = makeRoom(at: now)
+    let replacedID = makeRoom(at: now)
     guard hasRoom(for: address, at: now) else { return nil }
-    return Admission(id: add(address, at: now), replaced: replaced)
+    return Admission(id: add(address, at: now), replacedID: replacedID)
   }
 
   package mutating func receive(_ bytes: Span<UInt8>, from sender: SourceSender, at now: Moment) -> [SourceEffect] {
@@ -307,14 +307,14 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   ) -> [SourceEffect] {
     guard isOpen, isAllowed(address, at: now) else { return [] }
     if let index = senders.firstIndex(where: { $0.address == address }) {
-      switch use(of: port, by: senders[index], at: now) {
+      switch portUse(of: port, by: senders[index], at: now) {
       case .current(let port):
         senders[index].port = port
         return process(datagram, of: index, at: now)
       case .refused:
         lines.refuse(address, .portInUse, at: now)
         return []
-      case .another: remove { $0.address == address }
+      case .replacement: remove { $0.address == address }
       }
     }
     _ = makeRoom(at: now)
@@ -357,10 +357,12 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   private mutating func makeRoom(at now: BootInstant) -> Int? {
     // While the senders are left unread, it is not known which of them are silent.
     guard senders.count >= maximumSenders, !isDiscarding else { return nil }
-    let silent = senders.filter { now - $0.lastSentence >= silenceTimeout }.min { $0.lastSentence < $1.lastSentence }
-    let fixless = senders.filter { now - ($0.lastFix ?? $0.since) >= NMEANetworkSession.noFixTimeout }
-    let neverFixed = fixless.filter { $0.lastFix == nil }.min { $0.since < $1.since }
-    guard let id = (silent ?? neverFixed ?? fixless.min { $0.lastFix ?? now < $1.lastFix ?? now })?.id else {
+    let silent = senders.filter { now - $0.lastSentenceAt >= silenceTimeout }.min {
+      $0.lastSentenceAt < $1.lastSentenceAt
+    }
+    let fixless = senders.filter { now - ($0.lastFixAt ?? $0.firstSeenAt) >= NMEANetworkSession.noFixTimeout }
+    let neverFixed = fixless.filter { $0.lastFixAt == nil }.min { $0.firstSeenAt < $1.firstSeenAt }
+    guard let id = (silent ?? neverFixed ?? fixless.min { $0.lastFixAt ?? now < $1.lastFixAt ?? now })?.id else {
       return nil
     }
     remove { $0.id == id }
@@ -371,13 +373,13 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     /// The sender's port, with its new state.
     case current(Port?)
     /// It replaces the port of a sender without fixes.
-    case another
+    case replacement
     case refused
   }
 
   /// What to do with a datagram from this port of a sender's address. If several ports are in use, the first is read
   /// while it reports fixes.
-  private func use(of number: UInt16, by sender: SenderState, at now: BootInstant) -> PortUse {
+  private func portUse(of number: UInt16, by sender: SenderState, at now: BootInstant) -> PortUse {
     let new = Port(number: number, first: now, last: now)
     guard var port = sender.port else { return .current(new) }
     guard port.number != number else {
@@ -388,7 +390,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       // While there are several new ports, the first remains until it is no longer used.
       return .current(now - port.last >= NMEANetworkSession.portSettlingTime ? new : port)
     }
-    return sender.lastFix.map { now - $0 < silenceTimeout } ?? false ? .refused : .another
+    return sender.lastFixAt.map { now - $0 < silenceTimeout } ?? false ? .refused : .replacement
   }
 
   private mutating func add(_ address: IPAddress?, port: UInt16? = nil, at now: BootInstant) -> Int {
@@ -396,26 +398,26 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     senders.append(
       SenderState(
         id: lastID, address: address, port: port.map { Port(number: $0, first: now, last: now) },
-        decoder: NMEADecoder(receivesDatagrams: isDatagram), since: now, lastSentence: now))
+        decoder: NMEADecoder(receivesDatagrams: isDatagram), firstSeenAt: now, lastSentenceAt: now))
     return lastID
   }
 
   private mutating func remove(_ isGone: (SenderState) -> Bool) {
     for sender in senders where isGone(sender) {
       removedCounters = removedCounters + sender.decoder.counters
-      if sender.id == used { used = nil }
+      if sender.id == usedID { usedID = nil }
     }
     senders.removeAll(where: isGone)
   }
 
   private mutating func removeAll() {
     remove { _ in true }
-    announced = nil
+    announcedName = nil
   }
 
   /// The last epoch of a closed connection is assumed to be complete.
   private mutating func finishUsed() -> [SourceEffect] {
-    guard !isDiscarding, let index = senders.firstIndex(where: { $0.id == used }) else { return [] }
+    guard !isDiscarding, let index = senders.firstIndex(where: { $0.id == usedID }) else { return [] }
     var effects = [SourceEffect]()
     senders[index].decoder.finish { effects.append(.report(.fix($0))) }
     return effects
@@ -425,9 +427,9 @@ package struct NMEANetworkSession: ElapsedTimeSession {
 
   private mutating func process(_ bytes: Span<UInt8>, of index: Int, at now: BootInstant) -> [SourceEffect] {
     let before = senders[index].decoder.counters.sentences
-    if before == 0, protocols.found == nil {
-      protocols.read(bytes)
-      if let found = protocols.found {
+    if before == 0, protocolDetector.found == nil {
+      protocolDetector.read(bytes)
+      if let found = protocolDetector.found {
         supervisor.noSentences = PortSupervisor.Problem(sending: found)
         if isServer { supervisor.noSentences.what = "has received \(found.name) and no NMEA sentence" }
       }
@@ -440,13 +442,13 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     // If the supervisor considered the port closed because of silence, it is open again. A group with active senders
     // does not need to be rejoined.
     if isServer { _ = supervise(.appeared, at: now) }
-    if sentences > 0 { senders[index].lastSentence = now }
+    if sentences > 0 { senders[index].lastSentenceAt = now }
     _ = supervise(.received(sentences: sentences), at: now)
     var effects = [SourceEffect]()
-    if sentences > 0, announced == nil { effects += announce(senders[index].address) }
-    effects += use(index, fixes, at: now)
-    if !isDiscarding, senders[index].id == used || used == nil,
-      let report = senders[index].sky.satellites(inView: senders[index].decoder.satellitesInView, at: now)
+    if sentences > 0, announcedName == nil { effects += announce(senders[index].address) }
+    effects += handleFixes(fixes, of: index, at: now)
+    if !isDiscarding, senders[index].id == usedID || usedID == nil,
+      let report = senders[index].sky.report(inView: senders[index].decoder.satellitesInView, at: now)
     {
       effects.append(.report(report))
     }
@@ -462,21 +464,21 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   /// Selects the sender to use, and reports its fixes.
-  private mutating func use(_ index: Int, _ fixes: [Fix], at now: BootInstant) -> [SourceEffect] {
+  private mutating func handleFixes(_ fixes: [Fix], of index: Int, at now: BootInstant) -> [SourceEffect] {
     guard !fixes.isEmpty else { return [] }
     let id = senders[index].id
-    if let last = senders[index].lastFix, now - last >= silenceTimeout { senders[index].distantSince = nil }
-    senders[index].lastFix = now
-    senders[index].sky.hasFix(at: now)
-    if id != used {
-      let current = senders.first { $0.id == used }
-      let isUsedAlive = current?.lastFix.map { now - $0 < silenceTimeout } ?? false
-      senders[index].distantSince = isUsedAlive ? nil : distantSince(senders[index], fixes, at: now)
-      guard !isUsedAlive, !isDiscarding, senders[index].heldUntil.map({ now >= $0 }) ?? true else { return [] }
+    if let last = senders[index].lastFixAt, now - last >= silenceTimeout { senders[index].distantSince = nil }
+    senders[index].lastFixAt = now
+    senders[index].sky.noteFix(at: now)
+    if id != usedID {
+      let current = senders.first { $0.id == usedID }
+      let usedHasRecentFix = current?.lastFixAt.map { now - $0 < silenceTimeout } ?? false
+      senders[index].distantSince = usedHasRecentFix ? nil : distantSince(senders[index], fixes, at: now)
+      guard !usedHasRecentFix, !isDiscarding, senders[index].heldUntil.map({ now >= $0 }) ?? true else { return [] }
       senders[index].distantSince = nil
-      used = id
+      usedID = id
     }
-    for fix in fixes { note(fix, of: index, at: now) }
+    for fix in fixes { updateReference(with: fix, of: index, at: now) }
     guard !isDiscarding else { return [] }
     return announce(senders[index].address) + fixes.map { .report(.fix($0)) }
   }
@@ -491,7 +493,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   /// Makes the position the reference if it agrees with the previous one of its sender.
-  private mutating func note(_ fix: Fix, of index: Int, at now: BootInstant) {
+  private mutating func updateReference(with fix: Fix, of index: Int, at now: BootInstant) {
     let position = Position(coordinate: fix.coordinate, arrival: now)
     if let previous = senders[index].lastPosition, position.isReachable(from: previous) {
       reference = Reference(position, of: senders[index])
@@ -502,8 +504,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// Reports the source's name if it has changed.
   private mutating func announce(_ address: IPAddress?) -> [SourceEffect] {
     let name = address.map { "\(self.name), from \($0)" } ?? self.name
-    guard name != announced else { return [] }
-    announced = name
+    guard name != announcedName else { return [] }
+    announcedName = name
     return [.report(.reading(name))]
   }
 
@@ -519,7 +521,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
         effects += supervise(.opened, at: now)
       case .open: effects.append(.line(.open()))
       // The senders' connections remain open: any of them may send again.
-      case .close where isServer: used = nil
+      case .close where isServer: usedID = nil
       case .close:
         (isOpen, isDiscarding) = (false, false)
         removeAll()
@@ -527,7 +529,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       // This is reported together with the sender's name (`announce`).
       case .reading: break
       case .lost(let why):
-        announced = nil
+        announcedName = nil
         effects.append(.report(.lost(why)))
       }
     }

@@ -25,7 +25,7 @@ package enum RecordingFormat: Equatable, Sendable {
   }
 
   /// As in "it …".
-  package var sentence: String {
+  package var predicate: String {
     switch self {
     case .empty: "is empty"
     case .gzip, .zip: "is compressed"

@@ -22,9 +22,9 @@ package struct ReplaySession: SourceSession {
   private var state = State.idle
   private var timeline: ReplayTimeline?
   private var decoder = NMEADecoder()
-  /// Decoded fixes in order; those from `position` on have not been reported yet.
+  /// Decoded fixes in order; those from `nextIndex` on have not been reported yet.
   private var decoded: [Fix] = []
-  private var position = 0
+  private var nextIndex = 0
   private var next: (fix: Fix, due: BootInstant)?
   private var isUnread = true
   private var isAtEnd = false
@@ -99,12 +99,12 @@ package struct ReplaySession: SourceSession {
   }
 
   private mutating func nextDecoded() -> Fix? {
-    guard position < decoded.count else {
+    guard nextIndex < decoded.count else {
       decoded.removeAll(keepingCapacity: true)
-      position = 0
+      nextIndex = 0
       return nil
     }
-    position += 1
-    return decoded[position - 1]
+    nextIndex += 1
+    return decoded[nextIndex - 1]
   }
 }

@@ -15,7 +15,7 @@ package struct BaudProbe: Equatable, Sendable {
   private var order = BaudProbe.rates
   private var index = 0
   private var sentences = 0
-  private var since: BootInstant?
+  private var triedSince: BootInstant?
   /// Whether the rate has been confirmed since the port was opened.
   package private(set) var isFound = false
 
@@ -33,18 +33,18 @@ package struct BaudProbe: Equatable, Sendable {
   package var baud: Int { order.indices.contains(index) ? order[index] : BaudProbe.rates[0] }
 
   /// When to try the next rate; nil if the rate is confirmed, or the port is closed.
-  package var nextDeadline: BootInstant? { isFound ? nil : since.map { $0 + dwell } }
+  package var nextDeadline: BootInstant? { isFound ? nil : triedSince.map { $0 + dwell } }
 
   /// The port was opened at `baud`.
   package mutating func opened(at now: BootInstant) {
-    since = now
+    triedSince = now
     sentences = 0
     isFound = false
   }
 
   /// The port was closed; the next attempt starts with the confirmed rate, if any.
   package mutating func closed() {
-    since = nil
+    triedSince = nil
     if isFound {
       let found = baud
       order = [found] + BaudProbe.rates.filter { $0 != found }
@@ -70,7 +70,7 @@ package struct BaudProbe: Equatable, Sendable {
   /// - Returns: the rate to set, if it changes.
   package mutating func advance(at now: BootInstant) -> Int? {
     guard let nextDeadline, now >= nextDeadline else { return nil }
-    since = now
+    triedSince = now
     // After a first sentence, the rate is tried for one more period.
     guard sentences == 0 else {
       sentences = 0

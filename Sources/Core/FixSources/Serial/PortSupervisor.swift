@@ -53,12 +53,12 @@ package struct PortSupervisor: Sendable {
   private enum State: Equatable {
     case closed
     case opening
-    case open(since: BootInstant, lastSentence: BootInstant?, hasBytes: Bool)
+    case open(since: BootInstant, lastSentenceAt: BootInstant?, hasBytes: Bool)
   }
 
   /// The backoff while nothing announces the device, with jitter, so that the vehicles in a depot do not all reopen
   /// their ports at the same moment after a power cut.
-  private static let retry = Backoff.Bounds.equalJitter(.seconds(1), cap: .seconds(10))
+  private static let retryBackoff = Backoff.Bounds.equalJitter(.seconds(1), cap: .seconds(10))
 
   /// The problem if nothing is received.
   package var silent = Problem("is open but silent", "check the receiver and its power")
@@ -91,7 +91,7 @@ package struct PortSupervisor: Sendable {
     switch state {
     case .closed: gate.notBefore
     case .opening: nil
-    case .open(let since, let lastSentence, _): lastSentence.map { $0 + silenceTimeout } ?? since + firstSentenceTimeout
+    case .open(let since, let last, _): last.map { $0 + silenceTimeout } ?? since + firstSentenceTimeout
     }
   }
 
@@ -111,18 +111,18 @@ package struct PortSupervisor: Sendable {
       state = .opening
       return [.open]
     case (.opened, .opening):
-      state = .open(since: now, lastSentence: nil, hasBytes: false)
+      state = .open(since: now, lastSentenceAt: nil, hasBytes: false)
       return []
     case (.openFailed(let why), .opening):
       close(at: now)
       return [.lost(why)]
     case (.received(let sentences), .open(let since, let last, _)):
       guard sentences > 0 else {
-        state = .open(since: since, lastSentence: last, hasBytes: true)
+        state = .open(since: since, lastSentenceAt: last, hasBytes: true)
         return []
       }
       gate.reset()
-      state = .open(since: since, lastSentence: now, hasBytes: false)
+      state = .open(since: since, lastSentenceAt: now, hasBytes: false)
       return last == nil ? [.reading] : []
     case (.ended(let why), .open):
       close(at: now)
@@ -141,7 +141,7 @@ package struct PortSupervisor: Sendable {
 
   private mutating func close(at now: BootInstant) {
     state = .closed
-    _ = gate.failed(PortSupervisor.retry, at: now)
+    _ = gate.failed(PortSupervisor.retryBackoff, at: now)
   }
 
   private func problemText(_ problem: Problem, after time: Duration) -> String {

@@ -22,7 +22,7 @@ package struct SerialSession: ElapsedTimeSession {
   }
 
   /// The maximum time between reads in a burst.
-  private static let maximumPeriod = Duration.milliseconds(100)
+  private static let maximumReadPeriod = Duration.milliseconds(100)
   /// The time until the first read after a predicted read that came too early. It doubles with each further read.
   private static let minimumPause = Duration.milliseconds(2)
   /// How often the port is emptied while no fix is needed, so that it neither overflows nor stays open when it is
@@ -38,12 +38,12 @@ package struct SerialSession: ElapsedTimeSession {
   private var reading = Reading.watching
   private var forecast = BurstForecast()
   /// The newest fix that was complete when its last sentence was read, until the next read is planned.
-  private var newest: Fix?
+  private var newestFix: Fix?
   /// The burst that is being read, if the port was watched when it began: when its first bytes were read, and the
   /// number of bytes since.
   private var burst: (start: BootInstant, bytes: Int)?
   /// When the newest fix was complete, as far as that is known.
-  private var completed = BootInstant.boot
+  private var completedAt = BootInstant.boot
   /// The number of bytes since the end of the last fix, and between the ends of the last two fixes.
   private var bytesSinceFix = 0
   private var bytesPerFix = 0
@@ -56,7 +56,7 @@ package struct SerialSession: ElapsedTimeSession {
   private var isDiscarding = false
   /// How often the port has been read again while it is being emptied.
   private var repeats = 0
-  private var delay = FixDelay()
+  private var staleFixFilter = StaleFixFilter()
   private var supervisor: PortSupervisor
   private var probe: BaudProbe
   private var decoder = NMEADecoder()
@@ -64,7 +64,7 @@ package struct SerialSession: ElapsedTimeSession {
   package private(set) var lineStatistics = LineStatistics(.serial)
   private var sky = SatelliteCountReporter()
   /// Recognizes the protocol of what the receiver has sent since the port was opened.
-  private var protocols = ReceiverProtocolDetector()
+  private var protocolDetector = ReceiverProtocolDetector()
   /// Whether data was received since the port was opened.
   private var hasBytes = false
   /// The problem of a receiver that sends data, but no sentences.
@@ -120,7 +120,7 @@ package struct SerialSession: ElapsedTimeSession {
     case .appeared: return supervise(.appeared, at: now)
     case .opened(let isTerminal):
       self.isTerminal = isTerminal
-      (protocols, hasBytes, supervisor.noSentences) = (ReceiverProtocolDetector(), false, noSentences)
+      (protocolDetector, hasBytes, supervisor.noSentences) = (ReceiverProtocolDetector(), false, noSentences)
       if isProbing { probe.opened(at: now) }
       return supervise(.opened, at: now)
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
@@ -149,7 +149,7 @@ package struct SerialSession: ElapsedTimeSession {
       }
       // Without any bytes, the burst has not begun.
       guard !hasBytes || !decoder.isInSentence && !forecast.isMissed else {
-        reading = .paused(until: now + pause())
+        reading = .paused(until: now + nextPause())
         return []
       }
       // The burst may be over: silence will end the epoch.
@@ -184,30 +184,30 @@ package struct SerialSession: ElapsedTimeSession {
     decoder.decode(bytes, at: now) { fixes.append($0) }
     // Several fixes in one read share a burst, or were read too late: neither allows a prediction.
     if fixes.count > 1 { forecast.reset() }
-    note(bytes.count, fixes.count == 1 ? fixes.first : nil, at: now)
+    recordRead(bytes.count, fixes.count == 1 ? fixes.first : nil, at: now)
     // Data at a rate that is only being tried says nothing about the quality of the line.
     if !isProbing || decoder.counters.sentences > 0 { lineStatistics.observe(decoder.counters) }
     var sentences = Int(clamping: decoder.counters.sentences - before)
     if isProbing { sentences = probe.received(sentences: sentences) }
-    if !fixes.isEmpty { sky.hasFix(at: now) }
-    let notice = sky.satellites(inView: decoder.satellitesInView, at: now).map { [SourceEffect.report($0)] } ?? []
+    if !fixes.isEmpty { sky.noteFix(at: now) }
+    let notice = sky.report(inView: decoder.satellitesInView, at: now).map { [SourceEffect.report($0)] } ?? []
     return next + supervise(.received(sentences: sentences), at: now) + reports(of: fixes, at: now) + notice
       + leaveUnread(at: now)
   }
 
   /// Reports of these fixes, except those that the receiver made while the port was left unread.
   private mutating func reports(of fixes: [Fix], at now: BootInstant) -> [SourceEffect] {
-    fixes.filter { !delay.isStale($0, at: now) }.map { .report(.fix($0)) }
+    fixes.filter { staleFixFilter.admit($0, at: now) }.map { .report(.fix($0)) }
   }
 
   /// Decides when to read next.
   private mutating func scheduleRead(_ count: Int, at now: BootInstant) -> [SourceEffect] {
     switch reading {
     case .watching:
-      (burst, newest) = (nil, nil)
+      (burst, newestFix) = (nil, nil)
       guard count < SerialSession.largeRead else { return [] }
       burst = (now, -count)
-      reading = .paused(until: now + pause(after: count))
+      reading = .paused(until: now + nextPause(after: count))
       return [.line(.pause)]
     case .paused: return []
     case .draining(_, let isForecast):
@@ -228,29 +228,29 @@ package struct SerialSession: ElapsedTimeSession {
   /// to be as long as that of the previous one.
   ///
   /// - Parameter count: bytes that were just read, and are not counted yet.
-  private mutating func pause(after count: Int = 0) -> Duration {
-    guard forecast.isMissed else { return period }
+  private mutating func nextPause(after count: Int = 0) -> Duration {
+    guard forecast.isMissed else { return readPeriod }
     let shortest = SerialSession.minimumPause * (1 << min(earlyReads, 6))
     earlyReads += 1
     // A UART may deliver the last bytes a few byte times late.
     let rest = duration(of: bytesPerFix - bytesSinceFix - count + 8)
-    return min(max(rest, shortest), period)
+    return min(max(rest, shortest), readPeriod)
   }
 
   /// Records what was read, with the newest fix in it.
-  private mutating func note(_ count: Int, _ fix: Fix?, at now: BootInstant) {
+  private mutating func recordRead(_ count: Int, _ fix: Fix?, at now: BootInstant) {
     burst?.bytes += count
     bytesSinceFix += count
     // If a position is pending, this fix was completed only by the beginning of the next burst.
     guard let fix, decoder.deadline == nil else { return }
-    newest = fix
+    newestFix = fix
     let later = decoder.bytesAfterFix
     // A UART delivers 16 bytes at a time.
-    completed = burst.map { min(now, $0.start + duration(of: $0.bytes - later + 16)) } ?? now
+    completedAt = burst.map { min(now, $0.start + duration(of: $0.bytes - later + 16)) } ?? now
     (bytesPerFix, bytesSinceFix) = (bytesSinceFix - later, later)
     // The first read of the burst already contained the fix: a prediction could only be later.
     guard case .paused = reading else { return }
-    self.newest = nil
+    self.newestFix = nil
     forecast.reset()
   }
 
@@ -258,9 +258,9 @@ package struct SerialSession: ElapsedTimeSession {
   ///
   /// - Returns: false if there is no new fix, or no prediction.
   private mutating func awaitNextFix() -> Bool {
-    guard let fix = newest else { return false }
-    newest = nil
-    guard bytesPerFix < SerialSession.largeRead, let next = forecast.found(fix, complete: completed) else {
+    guard let fix = newestFix else { return false }
+    newestFix = nil
+    guard bytesPerFix < SerialSession.largeRead, let next = forecast.found(fix, completedAt: completedAt) else {
       return false
     }
     reading = .paused(until: next, isForecast: true)
@@ -277,7 +277,7 @@ package struct SerialSession: ElapsedTimeSession {
   private mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) -> [SourceEffect] {
     self.isNeeded = isNeeded
     guard isNeeded, isDiscarding else { return leaveUnread(at: now) }
-    delay.resume(at: now)
+    staleFixFilter.readingResumed(at: now)
     (reading, repeats) = (.draining(isForecast: false), 0)
     return [.line(.read)]
   }
@@ -326,15 +326,15 @@ package struct SerialSession: ElapsedTimeSession {
 
   /// A receiver that has sent a sentence speaks NMEA, whatever else it sends.
   private mutating func noteProtocol(of bytes: Span<UInt8>) {
-    guard decoder.counters.sentences == 0, protocols.found == nil else { return }
-    protocols.read(bytes)
-    if let found = protocols.found { supervisor.noSentences = PortSupervisor.Problem(sending: found) }
+    guard decoder.counters.sentences == 0, protocolDetector.found == nil else { return }
+    protocolDetector.read(bytes)
+    if let found = protocolDetector.found { supervisor.noSentences = PortSupervisor.Problem(sending: found) }
   }
 
   /// The time between reads in a burst, in which at most half of the kernel's buffer fills up.
-  private var period: Duration {
-    guard isTerminal == true else { return SerialSession.maximumPeriod }
-    return min(SerialSession.maximumPeriod, duration(of: SerialSession.largeRead))
+  private var readPeriod: Duration {
+    guard isTerminal == true else { return SerialSession.maximumReadPeriod }
+    return min(SerialSession.maximumReadPeriod, duration(of: SerialSession.largeRead))
   }
 
   private var isProbing: Bool { baud == nil && isTerminal == true }
@@ -361,8 +361,8 @@ package struct SerialSession: ElapsedTimeSession {
     isTerminal = nil
     reading = .watching
     forecast.reset()
-    (isDiscarding, delay) = (false, FixDelay())
-    (newest, burst, bytesSinceFix, bytesPerFix) = (nil, nil, 0, 0)
+    (isDiscarding, staleFixFilter) = (false, StaleFixFilter())
+    (newestFix, burst, bytesSinceFix, bytesPerFix) = (nil, nil, 0, 0)
     probe.closed()
     decoder = NMEADecoder()
     lineStatistics.decoderReplaced()
@@ -374,7 +374,7 @@ package struct SerialSession: ElapsedTimeSession {
     var fixes = [Fix]()
     decoder.expire(at: now) { fixes.append($0) }
     guard !fixes.isEmpty else { return [] }
-    sky.hasFix(at: now)
+    sky.noteFix(at: now)
     return reports(of: fixes, at: now)
   }
 

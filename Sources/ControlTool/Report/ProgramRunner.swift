@@ -6,7 +6,7 @@ import SystemCalls
 import Timekeeping
 
 /// Runs other programs for their output, one after the other.
-@MainActor struct ProgramRun {
+@MainActor struct ProgramRunner {
   /// Maximum size of an output, in bytes.
   private static let maxOutput = 1 << 26
 
@@ -22,8 +22,10 @@ import Timekeeping
 
   /// The path of this program's command line tool: in the directory of the running program, which may be the daemon,
   /// because both can be one file with two names. Nil if /proc is not mounted.
-  static var ownTool: String? {
-    Environment.program.map { "\($0.prefix(through: $0.lastIndex(of: "/") ?? $0.startIndex))\(CommandLineTool.name)" }
+  static var ownToolPath: String? {
+    Environment.executablePath.map {
+      "\($0.prefix(through: $0.lastIndex(of: "/") ?? $0.startIndex))\(CommandLineTool.name)"
+    }
   }
 
   /// Runs a program to its end.
@@ -31,21 +33,21 @@ import Timekeeping
   /// - Parameters:
   ///   - words: its name, which is searched for in PATH, or its path; and its arguments.
   ///   - accepted: exit statuses that are not failures.
-  func run(_ words: [String], within limit: Duration, accepting accepted: [Int32] = [0]) -> SupportReport.Collected {
-    guard let name = words.first, let path = ProgramRun.path(of: name) else {
-      return SupportReport.Collected(output: [], failure: "\(words.first ?? ""): no such program")
+  func run(_ words: [String], within limit: Duration, accepting accepted: [Int32] = [0]) -> SupportReport.SourceResult {
+    guard let name = words.first, let path = ProgramRunner.path(of: name) else {
+      return SupportReport.SourceResult(output: [], failure: "\(words.first ?? ""): no such program")
     }
     var result: HelperProgram.Result?
     let program = HelperProgram(
       loop: loop, arguments: [path] + words.dropFirst(), environment: [("LC_ALL", "C.UTF-8"), ("SYSTEMD_COLORS", "0")],
-      deadline: limit, maximumOutputSize: ProgramRun.maxOutput
+      deadline: limit, maximumOutputSize: ProgramRunner.maxOutput
     ) { result = $0 }
     defer { withExtendedLifetime(program) {} }
     while result == nil {
       guard (try? loop.runOnce(timeout: .seconds(60))) != nil else { break }
     }
-    guard let result else { return SupportReport.Collected(output: [], failure: "its end cannot be observed") }
-    return SupportReport.Collected(output: result.output, failure: ProgramRun.failure(result, accepted))
+    guard let result else { return SupportReport.SourceResult(output: [], failure: "its end cannot be observed") }
+    return SupportReport.SourceResult(output: result.output, failure: ProgramRunner.failure(result, accepted))
   }
 
   /// Why it failed, with the beginning of its standard error; nil if it did not.
@@ -69,6 +71,6 @@ import Timekeeping
     guard !name.contains("/") else { return name }
     let directories = (Environment.value(of: "PATH") ?? "/usr/sbin:/usr/bin:/sbin:/bin").split(separator: ":")
     // 1 is X_OK.
-    return directories.lazy.map { "\($0)/\(name)" }.first { FileAccess.refusal($0, 1) == nil }
+    return directories.lazy.map { "\($0)/\(name)" }.first { FileAccess.error($0, 1) == nil }
   }
 }

@@ -3,7 +3,7 @@ package import Timekeeping
 
 /// When to read the store: after the first request, so that the live position does not wait for a large backlog, or, if
 /// there is no request, soon after the start.
-package struct StoreReading: Equatable, Sendable {
+package struct StoreReadSchedule: Equatable, Sendable {
   /// How long to wait for the first request.
   static let holdOff = Duration.seconds(3)
 
@@ -27,7 +27,7 @@ package struct StoreReading: Equatable, Sendable {
 
   /// There is a store that has not been read.
   package mutating func found(at now: BootInstant) {
-    state = .held(since: now, due: now + StoreReading.holdOff)
+    state = .held(since: now, due: now + StoreReadSchedule.holdOff)
   }
 
   /// A request has ended, successfully or not.

@@ -4,7 +4,7 @@ import Timekeeping
 
 /// Decodes a recording of gpsd's output, such as that of `gpspipe -w`; time advances with its fixes, including those of
 /// receivers that are not used.
-package struct GPSDRecording: Sendable {
+package struct GPSDRecordingDecoder: Sendable {
   private var decoder = GPSDDecoder(device: nil, silenceTimeout: .seconds(10))
   private var now = BootInstant.boot
   private var newest: Timestamp?

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import SimulatedDrives
 
-/// The values for `type` of a point, a line or a track in a route file.
-enum RouteMark {
+/// The attributes of a point, a line or a track in a route file.
+enum RouteAttributes {
   /// The default duration of a stop.
   static let defaultDwell = Duration.seconds(60)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Splits gpsd's stream into lines, with a bounded buffer.
-struct GPSDLines {
+struct GPSDLineSplitter {
   /// Maximum length of a line without its end, in bytes. gpsd's own buffer for one object has 10,240 bytes in its
   /// latest releases; the longest objects are reports on the satellites of all constellations.
   static let maximumLength = 32_768
@@ -11,7 +11,7 @@ struct GPSDLines {
   private var isOverlong = false
 
   /// The number of bytes in the incomplete line.
-  var unfinished: Int { partial.count }
+  var partialLength: Int { partial.count }
 
   /// Processes the next bytes.
   ///
@@ -27,7 +27,7 @@ struct GPSDLines {
           emit(partial)
         }
         reset()
-      } else if partial.count == GPSDLines.maximumLength {
+      } else if partial.count == GPSDLineSplitter.maximumLength {
         isOverlong = true
       } else if !isOverlong {
         partial.append(byte)

@@ -6,15 +6,15 @@ import Positioning
 import Testing
 import Timekeeping
 
-struct GPSDRecordingTests {
+struct GPSDRecordingDecoderTests {
   private func decode(_ text: String, portion: Int) -> [Fix] {
-    var recording = GPSDRecording()
+    var decoder = GPSDRecordingDecoder()
     var fixes: [Fix] = []
     let bytes = Array(text.utf8)
     for start in stride(from: 0, to: bytes.count, by: portion) {
-      recording.decode(bytes[start..<min(start + portion, bytes.count)].span) { fixes.append($0) }
+      decoder.decode(bytes[start..<min(start + portion, bytes.count)].span) { fixes.append($0) }
     }
-    recording.finish { fixes.append($0) }
+    decoder.finish { fixes.append($0) }
     return fixes
   }
 
@@ -27,7 +27,7 @@ struct GPSDRecordingTests {
   func portions(portion: Int) {
     let text =
       #"{"class":"VERSION","release":"3.25","proto_major":3,"proto_minor":15}"# + "\r\n"
-      + [10, 11, 12].map { GPSDRecordingTests.position($0) }.joined(separator: "\n")
+      + [10, 11, 12].map { GPSDRecordingDecoderTests.position($0) }.joined(separator: "\n")
     expectEqual(
       decode(text, portion: portion).map(\.timestamp?.rfc3339),
       [
@@ -39,11 +39,11 @@ struct GPSDRecordingTests {
   func time() {
     let sky = #"{"class":"SKY","device":"/dev/ttyUSB0","hdop":0.9,"uSat":9}"#
     let lines = [
-      sky, GPSDRecordingTests.position(10), GPSDRecordingTests.position(12, device: "/dev/ttyUSB1"),
-      GPSDRecordingTests.position(18), GPSDRecordingTests.position(30),
+      sky, GPSDRecordingDecoderTests.position(10), GPSDRecordingDecoderTests.position(12, device: "/dev/ttyUSB1"),
+      GPSDRecordingDecoderTests.position(18), GPSDRecordingDecoderTests.position(30),
       // The count expires one fix later, because a report is decoded at the time of the previous fix.
-      GPSDRecordingTests.position(31), GPSDRecordingTests.position(50, device: "/dev/ttyUSB1"),
-      GPSDRecordingTests.position(55, device: "/dev/ttyUSB1"),
+      GPSDRecordingDecoderTests.position(31), GPSDRecordingDecoderTests.position(50, device: "/dev/ttyUSB1"),
+      GPSDRecordingDecoderTests.position(55, device: "/dev/ttyUSB1"),
     ]
     let fixes = decode(lines.joined(separator: "\n"), portion: 4096)
     expectEqual(fixes.map(\.satellites), [9, 9, 9, nil, nil])
