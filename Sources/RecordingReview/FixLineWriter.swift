@@ -11,19 +11,20 @@ import Timekeeping
 package struct FixLineWriter {
   /// The lines written so far, in UTF-8, each with its line end. Consume them with `removeAll(keepingCapacity:)`.
   package var bytes: [UInt8] = []
-  private let lineEnd: [UInt8]
+  /// The member `source`, the closing brace and the line end.
+  private let lineSuffix: [UInt8]
 
   /// - Parameter source: the kind of source, as in the settings: `serial`, `gpsd`, `simulated`, `replay`. Only
   ///   lower-case ASCII letters are written.
   package init(source: String) {
     let word = source.utf8.filter { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
-    lineEnd = Array(",\"source\":\"".utf8) + word + Array("\"}\n".utf8)
+    lineSuffix = Array(",\"source\":\"".utf8) + word + Array("\"}\n".utf8)
   }
 
   /// Adds a line.
   package mutating func append(_ fix: Fix) {
     members(of: fix)
-    bytes.append(contentsOf: lineEnd)
+    bytes.append(contentsOf: lineSuffix)
   }
 
   /// Adds a line with the filter's result. It always has a `time`.
@@ -35,7 +36,7 @@ package struct FixLineWriter {
     text(",\"verdict\":\"")
     text(reviewed.verdict)
     bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: lineEnd)
+    bytes.append(contentsOf: lineSuffix)
   }
 
   private mutating func members(of fix: Fix) {

@@ -171,7 +171,7 @@ struct HelperProgramTests {
     let result = try run("head -c 1000000 /dev/zero >&2; echo done")
     expectEqual(result.ending, .exited(0))
     expectEqual(result.output, Array("done\n".utf8))
-    expectEqual(result.errors.count, HelperProgram.maximumErrorSize)
+    expectEqual(result.errors.count, HelperProgram.maximumErrorBytesStored)
   }
 
   @Test("the signal that killed a program is reported by its number")
@@ -299,7 +299,7 @@ struct HelperProgramTests {
     let start = ContinuousClock.now
     let result = try run("while :; do echo 0123456789012345678901234567890123456789 >&2; done", deadline: .seconds(100))
     expectEqual(result.ending, .tooLarge)
-    expectEqual(result.errors.count, HelperProgram.maximumErrorSize)
+    expectEqual(result.errors.count, HelperProgram.maximumErrorBytesStored)
     expect(ContinuousClock.now - start < .seconds(60))
   }
 }

@@ -55,7 +55,7 @@ struct StoredRunStateTests {
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.runStateFound(text), at: 23)
     expect(fixture.agent.delivery.earliest.at >= .boot + .seconds(31))
-    expectEqual(fixture.agent.delivery.limits.attempts, attempts)
+    expectEqual(fixture.agent.delivery.rateLimitHistory.attempts, attempts)
   }
 
   @Test("a server time from the previous run is used")

@@ -60,7 +60,8 @@ package struct TimeEstimator: Sendable {
     var isConfirmed: Bool
     /// When an unconfirmed time without corroboration expires; nil: it does not.
     var expiresAt: BootInstant?
-    fileprivate var includesClock: Bool
+    /// Whether the machine's clock agrees with the bounds.
+    fileprivate var agreesWithClock: Bool
 
     /// The bounds if a server is the reference; otherwise nil.
     var serverBounds: TimeBounds? { reference?.isServer == true ? bounds : nil }
@@ -228,8 +229,8 @@ package struct TimeEstimator: Sendable {
         weight += self.weight(of: supporter, by: other)
         count += 1
       }
-      let includesClock = clock.map { observation.agrees(with: $0) } ?? false
-      if includesClock { (weight, count) = (weight + 1, count + 1) }
+      let agreesWithClock = clock.map { observation.agrees(with: $0) } ?? false
+      if agreesWithClock { (weight, count) = (weight + 1, count + 1) }
       // A wrong time that was reported once must expire.
       let isLone = count == 1 && observation.count == 1 && !observation.isCorroborated
       let expiresAt = isLone ? observation.at + TimeEstimator.unconfirmedLifetime : nil
@@ -238,7 +239,7 @@ package struct TimeEstimator: Sendable {
       let estimate = Estimate(
         reference: reference, bounds: observation.bounds,
         isSteady: reference.isServer || observation.at - observation.since >= TimeEstimator.consistencyTime,
-        isConfirmed: observation.isConfirmed, expiresAt: expiresAt, includesClock: includesClock)
+        isConfirmed: observation.isConfirmed, expiresAt: expiresAt, agreesWithClock: agreesWithClock)
       best = (estimate, weight, count)
     }
     // A receiver that contradicts itself also counts as alone, whatever agrees with its time before the jump.
@@ -249,11 +250,11 @@ package struct TimeEstimator: Sendable {
     if isReceiverAlone || best?.weight == 0, let issueTime = issueTimeAgreeingWithClock(at: now) {
       // This is never confirmed, so that no queued position is removed because of it.
       return Estimate(
-        reference: .tokenProvider, bounds: issueTime, isSteady: true, isConfirmed: false, includesClock: true)
+        reference: .tokenProvider, bounds: issueTime, isSteady: true, isConfirmed: false, agreesWithClock: true)
     }
     if let best, best.weight > 0 { return best.estimate }
     guard let clock else { return best?.estimate }
-    return Estimate(reference: nil, bounds: clock, isSteady: false, isConfirmed: false, includesClock: true)
+    return Estimate(reference: nil, bounds: clock, isSteady: false, isConfirmed: false, agreesWithClock: true)
   }
 
   /// The bounds of the time by the last `iat`, if the machine's clock agrees; otherwise nil.
@@ -292,7 +293,7 @@ package struct TimeEstimator: Sendable {
   package func error(at now: Moment) -> ClockError? { TimeEstimator.error(estimate(at: now), at: now) }
 
   private static func error(_ estimate: Estimate?, at now: Moment) -> ClockError? {
-    guard let estimate, let reference = estimate.reference, !estimate.includesClock else { return nil }
+    guard let estimate, let reference = estimate.reference, !estimate.agreesWithClock else { return nil }
     let offset = now.wall - estimate.bounds.time(at: now.boot)
     let isWrong = offset >= TimeEstimator.tolerance || offset <= .zero - TimeEstimator.tolerance
     return isWrong ? ClockError(offset: offset, reference: reference) : nil

@@ -243,8 +243,8 @@ package struct DeliveryAgent: Sendable {
     [vehicle.delivered?.time, vehicle.deliveredBefore].compactMap(\.self).max()
   }
 
-  /// The attempts that limit the next one, oldest first, and the start of the floor.
-  package var limits: (attempts: [BootInstant], floorStart: BootInstant?) { (gate.attempts, floor.start) }
+  /// The times of the attempts that limit the next one, oldest first, and the start of the floor.
+  package var rateLimitHistory: (attempts: [BootInstant], floorStart: BootInstant?) { (gate.attempts, floor.start) }
 
   /// The earliest time of the next attempt, and the limit that determines it; nil: the backoff.
   package var earliest: (at: BootInstant, by: RequestLimit?) {

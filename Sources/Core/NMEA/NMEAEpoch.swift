@@ -102,15 +102,15 @@ struct NMEAEpoch {
   /// - Parameters:
   ///   - time: the epoch's time, with its date if known.
   ///   - mode: the mode if the epoch has none.
-  ///   - altitude: the altitude, and its geoid separation, if the epoch has none and is three-dimensional.
+  ///   - fallback: the altitude, and its geoid separation, if the epoch has none and is three-dimensional.
   func fix(
-    time: Fix.Time?, fallbackMode mode: Fix.Mode, fallbackAltitude known: (altitude: Double, separation: Double?)?
+    time: Fix.Time?, fallbackMode mode: Fix.Mode, fallbackAltitude fallback: (altitude: Double, separation: Double?)?
   ) -> Fix? {
     guard hasPosition, let position else { return nil }
     var fix = Fix(coordinate: position.coordinate, time: time, mode: self.mode ?? mode, quality: quality)
-    let known = altitude == nil && fix.mode == .threeD ? known : nil
-    let altitude = altitude ?? known?.altitude
-    let geoidSeparation = geoidSeparation ?? known?.separation
+    let usedFallback = altitude == nil && fix.mode == .threeD ? fallback : nil
+    let altitude = altitude ?? usedFallback?.altitude
+    let geoidSeparation = geoidSeparation ?? usedFallback?.separation
     fix.altitude = altitude
     if let altitude, let geoidSeparation { fix.altitudeHAE = altitude + geoidSeparation }
     fix.speed = rmcMotion.speed ?? vtgMotion.speed

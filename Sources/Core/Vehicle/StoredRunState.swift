@@ -151,7 +151,7 @@ extension VehicleAgent {
 
   mutating func storeRunState(at now: Moment, _ effects: inout [Effect]) {
     guard let boot = configuration.boot, delivery.configuration.isRateLimited else { return }
-    let (attempts, floorStart) = delivery.limits
+    let (attempts, floorStart) = delivery.rateLimitHistory
     let stored = StoredRunState(
       boot: boot, vehicle: configuration.delivery.endpoint.vehicle, attempts: attempts,
       inFlight: delivery.inFlight ?? delivery.mayArrive(at: now.boot), arrivals: delivery.arrivalDeadlines,

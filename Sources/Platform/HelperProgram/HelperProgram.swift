@@ -34,9 +34,9 @@ import Timekeeping
   }
 
   /// Bytes of standard error that are stored; any further bytes are read and discarded.
-  package static let maximumErrorSize = 16_384
+  package static let maximumErrorBytesStored = 16_384
   /// Bytes of standard error that are read; a program that writes more is terminated.
-  package static let maximumErrorsRead = 1 << 20
+  package static let maximumErrorBytesRead = 1 << 20
   /// The time between SIGTERM and SIGKILL.
   package static let gracePeriod = Duration.seconds(2)
 
@@ -98,7 +98,7 @@ import Timekeeping
     _ arguments: [String], _ environment: [(name: String, value: String)], deadline: Duration
   ) throws {
     let output = try OutputPipe(limit: maximumOutputSize)
-    let errors = try OutputPipe(limit: HelperProgram.maximumErrorSize)
+    let errors = try OutputPipe(limit: HelperProgram.maximumErrorBytesStored)
     timer = try loop.makeTimer { [weak self] in self?.timeoutExpired() }
     let variables = HelperProgram.environment(adding: environment)
     let helper = try HelperProgram.spawn(arguments, variables, output: output.writeEnd, errors: errors.writeEnd)
@@ -140,7 +140,7 @@ import Timekeeping
   }
 
   private func errorsArrived() {
-    guard let errors, errors.receivedCount > HelperProgram.maximumErrorsRead else { return }
+    guard let errors, errors.receivedCount > HelperProgram.maximumErrorBytesRead else { return }
     errors.stopReading()
     end(.tooLarge)
   }
