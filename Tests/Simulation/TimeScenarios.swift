@@ -580,4 +580,16 @@ struct TimeScenarios {
         baud: 115_200, isAutobaud: true))
     expectEqual(world.applied(0..<91).map { World.second(of: $0.live) }, [26, 89])
   }
+
+  @Test("after a burst of a minute, whose clock also jumped, the first position is where the vehicle is")
+  func standstillInBurst() {
+    // It is where the vehicle stood 40 s earlier: docs/random-drives.md.
+    withKnownIssue {
+      _ = try World.drive(
+        Scenario(
+          seed: 10_882_084, duration: 106, drive: .city,
+          faults: [Fault(.heldBack, 28..<95), Fault(.ahead(3600), 63..<66), Fault(.credentialMissing, 0..<16)],
+          wallError: 315_360_000, noise: 0.0, hasInstallationFaults: true, hasCertificates: true))
+    }
+  }
 }
