@@ -87,8 +87,8 @@ MUTANTS = [
          "if isParked { return (reportedAt + configuration.heartbeat * (IS ? 4 : 1),")]),
     ("nothing limits the requests in a minute", [
         ("Timekeeping/AttemptLimiter.swift",
-         "attempt + AttemptLimiter.distances[age])",
-         "attempt + (IS ? .zero : AttemptLimiter.distances[age]))")]),
+         "attempt + AttemptLimiter.minimumIntervals[age])",
+         "attempt + (IS ? .zero : AttemptLimiter.minimumIntervals[age]))")]),
     ("updates may be accepted less than 5 s apart", [
         ("Delivery/UpdateFloor.swift", "start.map { $0 + minimumInterval } ?? .boot }", "IS ? .boot : start.map { $0 + minimumInterval } ?? .boot }")]),
     ("the wait that a server asks for is ignored", [
