@@ -157,4 +157,14 @@ struct PauseScenarios {
     expect(world.agent.snapshot(at: world.moment).statusLine.hasPrefix("Paused since 2026-12-01T00:0"))
     expectEqual(Explanation(world.agent.snapshot(at: world.moment)).reason, "paused")
   }
+
+  @Test("a position of the last second of a pause that arrives after it, in reordered datagrams, is reported")
+  func reorderedAtEnd() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 913_597, duration: 221, drive: .steady(14.0),
+        faults: [Fault(.swapped, 160..<221), Fault(.bytesLost(0.1), 177..<217)],
+        acts: [(66, .powerCut(afterEffects: 0, seconds: 41)), (168, .pause), (211, .resume)], noise: 0.0))
+    expectEqual(world.applied(211..<212).map { World.second(of: $0.live) }, [210])
+  }
 }

@@ -59,9 +59,14 @@ extension World {
             return false
           }
           let arrived = Scenario.boot + .milliseconds(reported.second * 1000 + 100)
+          // Of two datagrams that were swapped, one arrived with the other, a second later.
+          let isSwapped = scenario.isActive(at: Double(reported.second)) {
+            if case .swapped = $0 { true } else { false }
+          }
+          let delay = Duration.seconds(isSwapped ? 1 : 0)
           // In a pipe, an epoch whose last sentence is unknown ends only with the next epoch that can be read.
           let decoded = ports.compactMap { $0.decodedAt[reported.second] }.max()
-          let ended = decoded.map { Scenario.boot + .nanoseconds($0.nanoseconds) } ?? arrived + age
+          let ended = (decoded.map { Scenario.boot + .nanoseconds($0.nanoseconds) } ?? arrived + age) + delay
           return times.contains { $0.lowerBound < arrived && ended < $0.upperBound }
         }
         if isOfPause {
