@@ -161,7 +161,7 @@ lint: ## Every day: Checks the format, the comments, and that everything exists 
 words: ## Every day: Lists words that often stand where a term of the field should be; never fails.
 	@scripts/words.py
 
-arrows: ## Every day: Checks which module imports which; builds everything for debugging.
+arrows: ## Every day: Checks which module imports which.
 	@scripts/check-arrows.sh
 
 unit: ## Tests of the installed service: Checks the systemd unit and the decisions of the rollback.

@@ -442,6 +442,21 @@ if Context.environment["BENCH"] != nil {
   ]
 }
 
+// SwiftPM compiles a module again when the interface of a module that it depends on has changed. A private property
+// changes the layout of a type, but not the interfaces of the modules in between: so each target depends on all that it
+// needs, also indirectly. DEPENDENCIES=declared leaves that out, for the check of imports in scripts/check-arrows.sh.
+if Context.environment["DEPENDENCIES"] != "declared" {
+  let declared = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0.dependencies) })
+  for target in package.targets {
+    var names: Set<String> = []
+    func add(_ dependencies: [Target.Dependency]) {
+      for case .byNameItem(let name, _) in dependencies where names.insert(name).inserted { add(declared[name] ?? []) }
+    }
+    add(target.dependencies)
+    target.dependencies = names.sorted().map { .byName(name: $0) }
+  }
+}
+
 // TESTS=DeliveryTests,Simulation builds and runs these test targets and what they need, without programs, emulator and
 // doctor: everything takes minutes on a small machine. With TESTS=none there are no tests.
 if let wanted = Context.environment["TESTS"]?.split(separator: ",").map(String.init) {

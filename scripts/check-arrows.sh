@@ -31,5 +31,7 @@ fi
 
 python3 scripts/check-shell.py || bad=1
 
-built=$(swift build --explicit-target-dependency-import-check error 2>&1) || { printf '%s\n' "$built" >&2; bad=1; }
+# In a folder of its own: with the declared dependencies alone, the modules of .build would be compiled again.
+built=$(DEPENDENCIES=declared swift build --scratch-path build/arrows --target Timekeeping --explicit-target-dependency-import-check error 2>&1) ||
+  { printf '%s\n' "$built" >&2; bad=1; }
 exit $bad
