@@ -75,8 +75,8 @@ enum FilterDocument {
         until ten fixes in a row, over 9 s, have positions and speeds that confirm each other; then it is accepted while it is this fast.
       * **Parked.** This is not a rejection: below \(tenths(MotionDetector.parkedBelow)) m/s for 10 s a vehicle is parked, and its position is kept constant. It moves
         again after 3 s at \(tenths(MotionDetector.movingFrom)) m/s or more; or, whatever its reported speed, after 3 s at a distance of more than 30 m and more than
-        three times the accuracy; or at once, if the first fix after a gap of 5 s or more is further away than 30 m and than its
-        accuracy: the vehicle was moved, for example on a ferry.
+        three times the accuracy; or at once, if the first fix after a gap of 5 s or more, by arrival or by time, is further away than
+        30 m and than its accuracy: the vehicle was moved, for example on a ferry, or the fixes in between were rejected.
       * **Heading.** Below \(tenths(ReportingPolicy.minimumCourseSpeed)) m/s a receiver's course is the direction in which its position drifts. So a slower vehicle, parked or
         not, is reported with the last course at this speed or more, without its accuracy; without a heading, if there has been none.
 

@@ -16,9 +16,11 @@ struct MotionDetectorTests {
     /// The error of the receiver's clock in seconds.
     var clockError = 0
 
-    /// One fix per second for this duration. Returns the seconds at which the vehicle stopped or started.
+    /// One fix per second for this duration; with `burstAt`, all arrive in that second. Returns the seconds at which
+    /// the vehicle stopped or started.
     mutating func observe(
-      _ seconds: Int, by metres: Double = 0, speed: Double?, accuracy: Double? = 4, drift: (Int) -> Double = { _ in 0 }
+      _ seconds: Int, by metres: Double = 0, speed: Double?, accuracy: Double? = 4, burstAt: Int? = nil,
+      drift: (Int) -> Double = { _ in 0 }
     ) throws -> [Int] {
       var changes: [Int] = []
       for _ in 0..<seconds {
@@ -29,7 +31,7 @@ struct MotionDetectorTests {
         fix.speed = speed
         fix.horizontalAccuracy = accuracy
         let accepted = FixFilter.Accepted(fix: fix, time: start + .seconds(second + clockError))
-        if detector.observe(accepted, at: .boot + .seconds(second)) { changes.append(second) }
+        if detector.observe(accepted, at: .boot + .seconds(burstAt ?? second)) { changes.append(second) }
         second += 1
       }
       return changes
@@ -80,6 +82,15 @@ struct MotionDetectorTests {
     bench.north += 200
     bench.clockError = 0
     try expectEqual(bench.observe(1, speed: 10), [207])
+  }
+
+  @Test("a vehicle that moved away in the part of a burst that was rejected is no longer parked")
+  func movedInBurst() throws {
+    var bench = Bench()
+    _ = try bench.observe(30, speed: 0, burstAt: 64)
+    bench.second = 67
+    bench.north += 340
+    try expectEqual(bench.observe(1, speed: 12), [67])
   }
 
   @Test(

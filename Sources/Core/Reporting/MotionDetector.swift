@@ -39,8 +39,8 @@ package struct MotionDetector: Sendable {
   private var changingSince: Timestamp?
   /// When the vehicle was first too far from its parked position; nil if it is not.
   private var awaySince: Timestamp?
-  /// When the last fix arrived, and how long after the previous one.
-  private var last: (at: BootInstant, period: Duration?)?
+  /// When the last fix arrived, its timestamp, and the time since the previous one.
+  private var last: (at: BootInstant, time: Timestamp, period: Duration?)?
   /// Positions of the last few seconds, for receivers that do not report a speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
   /// Whether the receiver reported a standstill while the vehicle moved away: then the speed is computed from positions
@@ -53,7 +53,7 @@ package struct MotionDetector: Sendable {
   ///
   /// - Returns: true if the vehicle has just stopped or started to move.
   package mutating func observe(_ fix: FixFilter.Accepted, at now: BootInstant) -> Bool {
-    let isAfterGap = recordArrival(at: now)
+    let isAfterGap = recordArrival(of: fix, at: now)
     if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom { isReportedSpeedWrong = false }
     speed = (isReportedSpeedWrong ? nil : fix.fix.speed) ?? speedFromPositions(fix)
     if case .parked(let place) = state {
@@ -86,11 +86,11 @@ package struct MotionDetector: Sendable {
 
   /// Records the arrival of a fix.
   ///
-  /// - Returns: whether there was a gap before it. Timestamps do not show it: a receiver's clock may be corrected in
-  ///   the gap.
-  private mutating func recordArrival(at now: BootInstant) -> Bool {
-    let period = last.map { now - $0.at }
-    defer { last = (now, period) }
+  /// - Returns: whether there was a gap before it. Timestamps alone do not show it, because a receiver's clock may be
+  ///   corrected in the gap; nor do arrivals alone, because old fixes may arrive in one burst.
+  private mutating func recordArrival(of fix: FixFilter.Accepted, at now: BootInstant) -> Bool {
+    let period = last.map { max(now - $0.at, fix.time - $0.time) }
+    defer { last = (now, fix.time, period) }
     guard let period, let usual = last?.period else { return false }
     return period >= MotionDetector.minimumGap && period > usual * 2
   }
