@@ -89,6 +89,16 @@ struct ReceiverClockTests {
     for second in 16..<30 { expectEqual(check(&clock, second, ahead: 3600), .settled(change: .zero)) }
   }
 
+  @Test("a corrected receiver that gets some seconds further ahead is corrected anew after five timestamps")
+  func furtherAhead() {
+    var clock = ReceiverClock()
+    for second in 1...10 { _ = check(&clock, second, ahead: 3600) }
+    for second in 11..<15 { expectEqual(check(&clock, second, ahead: 3604), .settled(change: .zero)) }
+    guard case .settled(let change) = check(&clock, 15, ahead: 3604) else { return expect(Bool(false)) }
+    expect(change >= .seconds(3))
+    for second in 16..<30 { expectEqual(check(&clock, second, ahead: 3604), .settled(change: .zero)) }
+  }
+
   @Test("a corrected receiver whose reports are delayed and come in one burst keeps the same correction")
   func lateBurst() {
     var clock = ReceiverClock()

@@ -45,9 +45,11 @@ package struct ReceiverClock: Sendable {
     let corrected = stamp - offset
     let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
     // Within the bounds the offset remains unchanged.
-    if isPossible, bounds.earliest(at: now) - corrected <= ReceiverClock.slack { return apply(offset) }
+    if bounds.earliest(at: now) - corrected <= ReceiverClock.slack, corrected <= bounds.latest(at: now) {
+      return apply(offset)
+    }
     // If a corrected timestamp is late, the report is late, or the clock's error has decreased: for example, it is
-    // still an hour ahead, but has received the leap seconds.
+    // still an hour ahead, but has received the leap seconds. If it is ahead, the error has increased.
     return confirms(error, by: agreement, at: now) ? apply(error) : isPossible ? .settled(change: .zero) : .wrong
   }
 
