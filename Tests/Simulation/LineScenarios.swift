@@ -168,6 +168,17 @@ struct LineScenarios {
   }
 
   @Test(
+    "a modem that was unplugged is read again, whether or not a recording would have ended before the daemon started")
+  func modemAfterEnd() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_951_524, duration: 168, drive: .steady(14),
+        faults: [Fault(.unplugged, 90..<91), Fault(.credentialMissing, 0..<42)],
+        acts: [(48, .sourceEnded)], noise: 0, hasModem: true, hasInstallationFaults: true, hasCertificates: true))
+    expect(!world.applied(100..<120).isEmpty)
+  }
+
+  @Test(
     "the first epoch after noise has all its sentences, even if every epoch before it had lost its last sentence",
     arguments: [
       Scenario(

@@ -582,14 +582,23 @@ struct TimeScenarios {
   }
 
   @Test("after a burst of a minute, whose clock also jumped, the first position is where the vehicle is")
-  func standstillInBurst() {
-    // It is where the vehicle stood 40 s earlier: docs/random-drives.md.
-    withKnownIssue {
-      _ = try World.drive(
-        Scenario(
-          seed: 10_882_084, duration: 106, drive: .city,
-          faults: [Fault(.heldBack, 28..<95), Fault(.ahead(3600), 63..<66), Fault(.credentialMissing, 0..<16)],
-          wallError: 315_360_000, noise: 0.0, hasInstallationFaults: true, hasCertificates: true))
-    }
+  func standstillInBurst() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_882_084, duration: 106, drive: .city,
+        faults: [Fault(.heldBack, 28..<95), Fault(.ahead(3600), 63..<66), Fault(.credentialMissing, 0..<16)],
+        wallError: 315_360_000, noise: 0.0, hasInstallationFaults: true, hasCertificates: true))
+    expectEqual(world.applied(0..<106).map { World.second(of: $0.live) }, [103])
+  }
+
+  @Test("a receiver whose error grows from 13 s to 18 s is corrected anew, exactly")
+  func errorGrows() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_941_004, duration: 319, drive: .steady(14),
+        faults: [Fault(.behind(5), 272..<278), Fault(.ahead(18), 268..<325)],
+        acts: [(312, .kill(afterEffects: 3, seconds: 6)), (260, .powerCut(afterEffects: 0, seconds: 10))], noise: 0,
+        isNetworked: true, hasInstallationFaults: true, hasCertificates: true))
+    expectEqual(Set(world.applied(290..<312).map { Int($0.at) - World.second(of: $0.live) }), [0])
   }
 }

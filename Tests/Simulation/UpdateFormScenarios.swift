@@ -156,4 +156,16 @@ struct UpdateFormScenarios {
         isDateless: true, hasInstallationFaults: true))
     expectEqual(world.applied(391..<503).map { World.second(of: $0.live) }, [390, 454])
   }
+
+  @Test("so it is if the compact update was denied after 14 s, perhaps because of its past positions")
+  func heartbeatAfterSlowDenial() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 934_872, duration: 356, drive: .steady(0),
+        faults: [
+          Fault(.answers(500, "INTERNAL", retryAfter: nil, retryInfo: nil), 207..<239), Fault(.deniesPast, 266..<267),
+          Fault(.slow(14), 210..<268),
+        ], noise: 0))
+    expectEqual(world.applied(280..<356).map { World.second(of: $0.live) }, [266, 330])
+  }
 }

@@ -97,7 +97,7 @@ struct Receiver {
   private mutating func note(_ reported: ReportedFix, error: Int) {
     misdated[reported.second] = (reported, error)
     guard errors.insert(error).inserted else { return }
-    deviations = Set(errors.flatMap { error in errors.map { error - $0 } }.filter { (-600...3).contains($0) })
+    deviations = Set(errors.flatMap { error in errors.map { error - $0 } }.filter { (-600...5).contains($0) })
   }
 
   /// The position that was reported in that second, with whatever time; nil if none was.

@@ -363,7 +363,6 @@ extension World {
     for key in lostInCuts { add(key.id) }
     guard var before = stamps.min() else { return }
     let delays = comparisonDelays
-    // What has been read and not replayed yet is lost with the process.
     let replayDelay = ports.indices.map { self.replayDelay(of: $0, at: Int(second)) }.max() ?? 0
     let end = Int(second) - 1
     let heartbeat = 52
@@ -374,10 +373,12 @@ extension World {
       let seconds = track.enumerated().dropFirst(before - 1).prefix(stamp - before + 1)
       let isSlow = track.dropFirst(max(before - 15, 0)).prefix(stamp - before + 17).contains { $0.speed < 2 }
       let secondsWithoutFix = seconds.count { !$0.element.hasFix }
+      // What has been read and not replayed yet is lost with the process, and missing at the end.
+      let isReplayCut = stamp == end || cutAt.contains { (before...stamp).contains(Int(World.seconds($0))) }
       // An update that was just accepted delays the next by the minimum interval of 5 s, and the rate limit by 9 s.
       let allowed =
         (isSlow ? heartbeat : 13) + 11 + (secondsWithoutFix > 0 ? secondsWithoutFix + 10 : 0) + (delays[before] ?? 0)
-        + replayDelay
+        + (isReplayCut ? replayDelay : 0)
       if stamp - before > allowed {
         violate("positions from second \(before) to \(stamp) are lost: \(stamp - before) s, allowed \(allowed)")
       }
@@ -392,8 +393,8 @@ extension World {
     var delays: [Int: Int] = [:]
     for applied in server.applied where !applied.isCompact {
       guard let refused = sent[applied.request - 1], let again = sent[applied.request] else { continue }
-      // Any 500 may be about the form: the plain update then follows at once.
-      let isAboutForm = server.refusedForms.contains(refused.id) || refused.status == 500 && again.at == refused.endedAt
+      // Whatever may be about the form is followed by the plain update at once.
+      let isAboutForm = server.refusedForms.contains(refused.id) || again.at == refused.endedAt
       guard isAboutForm else { continue }
       for reported in reported(at: applied.live.time) {
         delays[reported.second] = Int((again.at - refused.at).wholeSeconds) + 1

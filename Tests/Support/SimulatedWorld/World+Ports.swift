@@ -45,11 +45,14 @@ extension World {
     portsBySource = [:]
     (areFixesNeeded, neededSince) = (true, nil)
     for index in ports.indices {
-      ports[index].modem = scenario.hasModem && index == 0 ? SimulatedModem() : nil
+      ports[index].modem = isModem(index) ? SimulatedModem() : nil
       ports[index].close()
     }
     useSources()
   }
+
+  /// Whether this receiver is in a modem, also before the daemon has started.
+  private func isModem(_ index: Int) -> Bool { scenario.hasModem && index == 0 }
 
   /// Passes the daemon the sources of the settings, as the shell does.
   ///
@@ -120,7 +123,7 @@ extension World {
   /// locked the vehicle.
   func endSources() {
     for index in ports.indices where !isOff && (inUseSince == nil || ports[index].recording != nil) {
-      ports[index].hasEnded = ports[index].modem == nil
+      ports[index].hasEnded = !isModem(index)
       if ports[index].recording != nil { readRecording(index) } else { handlePort(index, .endOfInput) }
     }
   }
