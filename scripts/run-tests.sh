@@ -44,7 +44,7 @@ timing() {
 export -f unit timing
 
 waiting='HTTPClientTests|LocationDaemonTests|HelperProgramTests|DiagnosisTests|FleetEngineEmulatorTests'
-longest='\.(SecrecyTests|DoctorCommandTests|FleetEngineFaultTests|SourcePriorityTests)/'
+longest='\.(SecrecyTests|FleetEngineMessageTests|DoctorCommandTests|FleetEngineFaultTests|SourcePriorityTests)/'
 "$program" --testing-library swift-testing --list-tests >"$work/list"
 expected=$(grep -vc 'TimingTests/' "$work/list")
 failed=0

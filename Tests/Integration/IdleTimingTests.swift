@@ -5,8 +5,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// What the daemon costs its machine while there are no failures, in real time.
-@Suite(.serialized) struct IdleTimingTests {
+/// What the daemon writes while there are no failures, in real time.
+struct IdleDiskTimingTests {
   @Test("nothing is written to disk while updates are accepted", .enabled(if: ChildProcess.canInspect))
   func idleDisk() throws {
     let bench = try TestBench()
@@ -40,7 +40,11 @@ import Testing
     try expectEqual(written(), before)
     expectEqual(modified(), files)
   }
+}
 
+/// How often the daemon wakes up while nothing is due, in real time. A suite of its own: suites of wall time run in
+/// parallel, and the tests of one do not.
+struct IdleTimingTests {
   @Test("the daemon has one thread, and wakes up at most twice in 3 s while nothing is due")
   func quiet() throws {
     let bench = try TestBench()

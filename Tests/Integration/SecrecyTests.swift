@@ -227,7 +227,10 @@ struct SecrecyTests {
       Issue.record("logged: \(secret) in \(line ?? "")")
     }
   }
+}
 
+/// A suite of its own: each runs in a process, in parallel, and this one waits through several backoffs.
+struct FleetEngineMessageTests {
   @Test("secrets in Fleet Engine's messages are redacted, and STATUS= quotes only messages about permissions")
   func foreignText() throws {
     let bench = try TestBench()
