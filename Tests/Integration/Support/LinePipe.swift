@@ -75,7 +75,11 @@ func wait(
   let end = ContinuousClock.now + limit
   while true {
     for source in sources { source.drain() }
-    if try condition() { return }
+    if try condition() {
+      // A line that was written before what the condition waited for may have arrived after its pipe was read.
+      for source in sources { source.drain() }
+      return
+    }
     guard ContinuousClock.now < end else { throw TestFailure("\(what): not within \(limit)") }
     var requests = sources.compactMap(\.descriptor).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     // Some conditions, such as the end of a process, make no descriptor readable.
