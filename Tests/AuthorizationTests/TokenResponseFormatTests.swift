@@ -221,10 +221,10 @@ struct TokenResponseFormatTests {
     }
   }
 
-  @Test("the message about a token for another vehicle does not contain the token")
+  @Test("the message about a token for another vehicle contains no part of the token")
   func secrecy() {
     let text = AuthorizationFixture.token(AuthorizationFixture.claims(vehicle: "other"))
     let failure = AuthorizationFixture.failure { try read(#"{"token":"\#(text)","end":1}"#) }
-    expectEqual(failure?.message.contains(text), false)
+    for part in text.split(separator: ".") { expectEqual(failure?.message.contains(part), false) }
   }
 }

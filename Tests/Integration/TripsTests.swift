@@ -25,7 +25,8 @@ struct TripsTests {
   }
 
   @Test(
-    "a pause sends only OFFLINE, even if the daemon is killed before that is accepted; resume sends state and position")
+    "a pause sends only OFFLINE, even if the daemon is killed before that is accepted; resume sends ONLINE and a position"
+  )
   func pause() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")
@@ -54,10 +55,10 @@ struct TripsTests {
     try run(bench, "resume")
     try bench.wait("an update") { emulator.accepted.count > offline }
     expectEqual(emulator.accepted.last?.query.hasPrefix("updateMask=vehicleState%2ClastLocation"), true)
+    expectEqual(emulator.accepted.last?.state, "ONLINE")
   }
-  @Test(
-    "offline sends OFFLINE at once and with each position, even after SIGKILL; online sends ONLINE"
-  )
+
+  @Test("offline sends OFFLINE at once and with each position, even after SIGKILL; online sends ONLINE")
   func offDuty() throws {
     let (bench, emulator) = try taxi()
     let state = bench.directory("state")

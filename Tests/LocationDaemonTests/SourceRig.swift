@@ -29,8 +29,6 @@ final class SourceRig: LineOwner {
   private var timer: LoopTimer?
   private var pending: [Pending] = []
   private var isStepping = false
-  /// How often the daemon has been called.
-  private(set) var calls = 0
 
   /// - Parameter line: creates the line; returns nil for a source without one.
   init(
@@ -93,7 +91,6 @@ final class SourceRig: LineOwner {
   }
 
   private func call(_ body: (inout Daemon, @escaping Daemon.Observer) -> [Daemon.Effect]) {
-    calls += 1
     let wasStepping = isStepping
     isStepping = true
     var reports: [SourceReport] = []

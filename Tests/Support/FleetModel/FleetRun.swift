@@ -81,7 +81,7 @@ package struct FleetRun: Sendable {
     limit(Double(hastyTokenRequests), 0, "token requests within a minute of the last in an outage")
     limit(Double(lost), 0, "positions lost")
     limit(Double(rejectedFixes), 0, "good fixes rejected")
-    if backlogSeconds == nil { sentences.append("the backlog is not in at the end") }
+    if backlogSeconds == nil { sentences.append("the backlog is not delivered at the end") }
     return sentences
   }
 

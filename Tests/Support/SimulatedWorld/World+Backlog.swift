@@ -43,7 +43,7 @@ extension World {
     for removal in removals where removal.reason == .rejected {
       if !rejected.contains(Int((removal.record.id - Scenario.boot).wholeSeconds)), !arrived.contains(removal.record.id)
       {
-        violate("the good position of \(removal.record.id.rfc3339) was dropped as refused")
+        violate("the good position of \(removal.record.id.rfc3339) was removed as rejected")
       }
     }
   }
