@@ -142,6 +142,38 @@ struct ConfirmedReloadTests {
     expect(changed.contains(.useSettings) && daemon.run?.publication.settings.revertReason == nil)
   }
 
+  /// Calls the daemon at its deadlines until it reverts the settings.
+  ///
+  /// - Returns: when it does, in seconds; nil: not within ten minutes.
+  private mutating func reverts(from start: Int64) -> Int64? {
+    var second = start
+    while let next = daemon.nextDeadline, second < 600 {
+      second = max(second, (next - .boot).wholeSeconds)
+      if handle(.deadline, at: second).contains(.readKeptSettings(isReverting: true)) { return second }
+    }
+    return nil
+  }
+
+  @Test("a repeated or further reload with confirmation, before or after the revert, is reverted as well")
+  mutating func again() throws {
+    // The previous settings had a fix.
+    let record = "fleet-locationd confirmation 1\nwaiting b 60 0 1 1\nend\n"
+    let new = try Self.configuration(Self.parts { $0.source = "x" })
+    _ = start(new, record: record)
+    _ = handle(.start, at: 1)
+    _ = reload(new, at: 40)
+    expectNil(daemon.run?.settings.confirmation?.holdReason)
+    expectEqual(reverts(from: 41), 100)
+    _ = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: 100)
+    let other = Self.parts { ($0.all, $0.source) = ("c", "y") }
+    _ = reload(try Self.configuration(other), at: 110)
+    expectEqual(reverts(from: 111), 170)
+    // A restart with other settings than those that wait.
+    _ = start(try Self.configuration(other), record: record)
+    _ = handle(.start, at: 1)
+    expectEqual(reverts(from: 1), 61)
+  }
+
   @Test("at a start, settings that were rolled back are replaced by the last working ones, if these are stored")
   mutating func rejected() throws {
     expectEqual(start(try Self.configuration(Self.parts()), record: takenBack), [.readKeptSettings(isReverting: true)])

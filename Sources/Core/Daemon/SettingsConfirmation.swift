@@ -50,7 +50,7 @@ struct SettingsConfirmation: Sendable {
   /// The digests of the settings to revert to.
   let previous: SettingsParts
   let limit: Duration
-  private let previousAvailability: Availability
+  let previousAvailability: Availability
   /// When these settings came into force.
   private let inForceSince: BootInstant
   /// The part of `limit` that had passed at `runningSince`, and the part that is stored on disk.

@@ -78,6 +78,9 @@ struct SettingsLifecycle: Sendable {
   private(set) var confirmation: SettingsConfirmation?
   /// What is on disk about a confirmation; nil: nothing.
   private(set) var record: ConfirmationRecord?
+  /// What the vehicle had before the settings that were reverted last; nil: they were not reverted, or an update has been
+  /// accepted since.
+  private var revertedAvailability: SettingsConfirmation.Availability?
   /// Why the settings in force are being reverted; nil unless the last settings that worked are being read for that.
   private(set) var revertReason: String?
 
@@ -149,6 +152,7 @@ struct SettingsLifecycle: Sendable {
   /// - Returns: the text of the settings that this verifies, to be stored as the last settings that worked; nil if this
   ///   verifies none.
   mutating func accepted(sentAt: BootInstant) -> String? {
+    revertedAvailability = nil
     guard let (text, since) = unverified, sentAt >= since,
       confirmation?.isConfirmed(byUpdateSentAt: sentAt) != false
     else { return nil }
@@ -173,7 +177,7 @@ struct SettingsLifecycle: Sendable {
   ///
   /// - Parameters:
   ///   - limit: the time that a request asks for.
-  ///   - previousAvailability: what the vehicle has with the previous settings.
+  ///   - previousAvailability: what the vehicle has with the settings that were in force until now.
   ///   - now: nil at the start.
   mutating func activated(
     _ configuration: Daemon.Configuration, limit: Duration?, previousAvailability: SettingsConfirmation.Availability,
@@ -193,10 +197,13 @@ struct SettingsLifecycle: Sendable {
       if let previous = configuration.keptParts, previous.all != configuration.parts.all {
         // After a restart, the same settings have the time that is left.
         let before = now == nil && waiting?.all == configuration.parts.all ? waiting : nil
+        // While settings wait for their confirmation, what the vehicle lacks is no fault of the previous ones.
+        let availability =
+          confirmation?.previousAvailability ?? waiting?.previousAvailability ?? revertedAvailability
+          ?? previousAvailability
         confirmation = SettingsConfirmation(
           of: configuration.parts, previous: previous, within: before?.limit ?? limit,
-          elapsed: before?.elapsed ?? .zero, previousAvailability: before?.previousAvailability ?? previousAvailability,
-          since: now ?? .boot)
+          elapsed: before?.elapsed ?? .zero, previousAvailability: availability, since: now ?? .boot)
         return Activation(isConfirmationNew: true)
       }
       remark =
@@ -249,9 +256,10 @@ struct SettingsLifecycle: Sendable {
   ///
   /// - Returns: the record to store before that.
   mutating func reverted(_ prepared: Prepared, because why: String) -> ConfirmationRecord? {
-    guard let parts = confirmation?.parts else { return nil }
+    guard let confirmation else { return nil }
+    let parts = confirmation.parts
     let new = ConfirmationRecord.reverted(all: parts.all, credentials: parts.credentials, why: why)
-    (record, revertReason) = (new, nil)
+    (record, revertReason, revertedAvailability) = (new, nil, confirmation.previousAvailability)
     setNext(prepared)
     return new
   }
