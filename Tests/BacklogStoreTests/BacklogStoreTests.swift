@@ -82,6 +82,25 @@ struct BacklogStoreTests {
     expectEqual(error?.message.contains("No such file or directory"), true)
   }
 
+  @Test("the directory may be reached through a symbolic link; a link in place of the file is not followed")
+  func linkedDirectory() throws {
+    let fixture = try StoreFixture()
+    let files = FileManager.default
+    try files.createDirectory(atPath: fixture.directory + "/data/state", withIntermediateDirectories: true)
+    try files.createSymbolicLink(atPath: fixture.directory + "/var", withDestinationPath: "data")
+    let directory = fixture.directory + "/var/state"
+    try BacklogStore.open(directory: directory, maxSize: 1_000_000).store.commit(try fixture.puts(1...3))
+    try expectEqual(fixture.seconds(BacklogStore.open(directory: directory, maxSize: 1_000_000).store), [1, 2, 3])
+    try files.moveItem(
+      atPath: fixture.directory + "/data/state/backlog.sqlite", toPath: fixture.directory + "/elsewhere.sqlite")
+    try files.createSymbolicLink(
+      atPath: fixture.directory + "/data/state/backlog.sqlite",
+      withDestinationPath: fixture.directory + "/elsewhere.sqlite")
+    #expect(throws: BacklogStoreError.self) {
+      _ = try BacklogStore.open(directory: directory, maxSize: 1_000_000)
+    }
+  }
+
   @Test("a file at the directory's path, or a directory at the file's path, is an error")
   func wrongKind() throws {
     let fixture = try StoreFixture()

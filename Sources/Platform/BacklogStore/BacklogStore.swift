@@ -95,7 +95,10 @@ package final class BacklogStore {
   private init(_ file: StoreFile, maxSize: Int64, schema: BacklogSchema) throws(BacklogStoreError) {
     isNew = try file.createIfMissing()
     self.file = file
-    database = try Database(path: file.path)
+    // SQLite accepts no symbolic link anywhere in the path. The file must not be one, but its directory may be reached
+    // through one, such as /var on a data partition.
+    let directory = SystemFile.resolved(file.directory) ?? file.directory
+    database = try Database(path: "\(directory)/\(StoreFile.name)")
     // Exclusive locking is set before WAL, so that there is no shared memory file, whose pages would be written back
     // too.
     try database.run(
