@@ -143,6 +143,17 @@ struct NMEASentenceTests {
     expectEqual(fix.verticalAccuracy, 6.5)
   }
 
+  @Test("GST with an empty or zero deviation in latitude still gives the vertical accuracy", arguments: ["", "0.0"])
+  func partialGST(latitude: String) throws {
+    let fix = try #require(
+      fixes(
+        recording(
+          "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,", "GPGST,083000,8,,,,\(latitude),0.9,1.8")
+      ).first)
+    expectEqual(fix.verticalAccuracy, 1.8)
+    expect(fix.isAccuracyDerived)
+  }
+
   @Test("A position that the receiver marks as void is not a fix, whatever other sentences state")
   func void() {
     let valid = "GPGGA,083000,5230.000,N,01324.000,E,1,08,0.9,34.5,M,40.5,M,,"

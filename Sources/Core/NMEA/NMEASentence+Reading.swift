@@ -209,9 +209,9 @@ extension NMEASentence {
     var report = ErrorReport()
     report.time = fields.timeOfDay(in: line)
     fields.skip(4, in: line)
-    if let latitude = fields.number(in: line).flatMap(deviation),
-      let longitude = fields.number(in: line).flatMap(deviation)
-    {
+    let latitude = fields.number(in: line).flatMap(deviation)
+    let longitude = fields.number(in: line).flatMap(deviation)
+    if let latitude, let longitude {
       report.horizontal = (latitude * latitude + longitude * longitude).squareRoot()
     }
     report.vertical = fields.number(in: line).flatMap(deviation)
