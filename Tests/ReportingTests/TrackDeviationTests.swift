@@ -66,6 +66,19 @@ struct TrackDeviationTests {
     expect(track.error > 1 && track.error < before)
   }
 
+  @Test("positions whose timestamps were wrong, and were corrected, cause no deviation")
+  func corrected() throws {
+    var track = TrackDeviation()
+    for second in 0..<30 {
+      let place = try TrackDeviationTests.place(0, Double(second) * 20)
+      // The first ten are dated two days ahead.
+      let time = TrackDeviationTests.start + .seconds(second + (second < 10 ? 172_800 : 0))
+      track.observe(place, at: time)
+      if second % 5 == 0 { track.reported(place, at: time) }
+    }
+    expect(track.error < 0.1)
+  }
+
   @Test("an hour without a report uses bounded memory, and the deviation still includes the corner")
   func bounded() throws {
     var track = TrackDeviation()

@@ -33,6 +33,8 @@ struct TrackDeviation: Sendable {
 
   /// Adds the newest position.
   mutating func observe(_ coordinate: Coordinate, at time: Timestamp) {
+    // The timestamps were wrong, and were corrected.
+    if let newest, time < newest.time { (positions, self.newest) = ([], nil) }
     if let newest {
       skipped += 1
       if skipped >= stride {
