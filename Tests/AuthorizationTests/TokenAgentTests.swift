@@ -285,6 +285,8 @@ struct TokenAgentTests {
     // The same token, as from a cache that both providers share, is a success of the new provider too.
     _ = agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(4))
     expectEqual(agent.obtainedAt, .boot + .seconds(4))
+    // It is not asked again before the token's time.
+    expect(agent.handle(.needed, at: AuthorizationFixture.moment(100)).isEmpty)
   }
 
   @Test("a token for another vehicle is not used")

@@ -214,7 +214,15 @@ package struct TokenAgent: Sendable {
     obtainedAt = now.boot
     if let cached, cached.secret == token.secret, cached.isValid(at: now.boot) {
       // The provider has no newer token yet. The known expiry of this one does not change.
+      if now.boot < cached.prefetchWindow.first {
+        // It was asked early, because its settings have changed.
+        use(cached)
+        gate.reset()
+        return []
+      }
       _ = gate.failed(.seconds(10, cap: 60), minimum: .seconds(5), at: now.boot)
+      // When this token expires, a provider that caches it has another.
+      if gate.notBefore > cached.deadline { gate.hold(for: cached.deadline - now.boot, at: now.boot) }
       return []
     }
     use(token)
