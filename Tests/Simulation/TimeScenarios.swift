@@ -601,4 +601,20 @@ struct TimeScenarios {
         isNetworked: true, hasInstallationFaults: true, hasCertificates: true))
     expectEqual(Set(world.applied(290..<312).map { Int($0.at) - World.second(of: $0.live) }), [0])
   }
+
+  @Test("a date that a receiver repeated for seconds and contradicted only once still dates its fixes without a date")
+  func contradictedOnce() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_976_022, duration: 126, drive: .steady(14),
+        faults: [
+          Fault(.noise(0.02), 29..<145), Fault(.ahead(50_000_000), 87..<102),
+          Fault(.otherDaemon(vehicle: "truck-1"), 0..<121),
+        ],
+        acts: [
+          (45, .reload(vehicle: "truck-2")), (113, .reload(vehicle: "truck-1")),
+          (43, .edit(isTokenWrong: true, confirm: 120)),
+        ], noise: 0, dialect: .dateLast, hasInstallationFaults: true))
+    expect(world.server.applied.isEmpty)
+  }
 }

@@ -78,8 +78,8 @@ struct SettingsLifecycle: Sendable {
   private(set) var confirmation: SettingsConfirmation?
   /// What is on disk about a confirmation; nil: nothing.
   private(set) var record: ConfirmationRecord?
-  /// What the vehicle had before the settings that were reverted last; nil: they were not reverted, or an update has been
-  /// accepted since.
+  /// What the vehicle had before the settings that were reverted last; nil: none were, or an update has been accepted
+  /// since.
   private var revertedAvailability: SettingsConfirmation.Availability?
   /// Why the settings in force are being reverted; nil unless the last settings that worked are being read for that.
   private(set) var revertReason: String?

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import ClockEstimation
+import Observability
 import Vehicle
 import Daemon
 import SourceSelection
@@ -386,6 +388,9 @@ extension World {
     guard case .ofDay(let milliseconds) = fix.time else { return }
     let truth = trueTime.nearest(millisecondsOfDay: milliseconds)
     guard abs((truth - trueTime).wholeSeconds - wallError) <= 11 * 3600 else { return }
+    // A receiver's time takes precedence over the machine's clock until the receiver has contradicted it twice.
+    let clock = events.last { [.clockWrong, .clockRight].contains($0.event.kind) }
+    if case .clockWrong(let error)? = clock?.event, error.reference == .gnss { return }
     let (newest, before, after) = (after.newestTime, before.statistics, after.statistics)
     guard after.fixes == before.fixes + 1, after.held == before.held else { return }
     if after.rejected[.noDate] != before.rejected[.noDate] {
