@@ -156,6 +156,7 @@ lint: ## Every day: Checks the format, the comments, and that everything exists 
 	@scripts/test-simulate.py
 	@! git grep -nE '^(<<<<<<<|>>>>>>>) '
 	@! git grep -nP '#expect\((?!throws|processExitsWith|$$)' -- Tests || { echo "expectEqual, expectNil or expect (Tests/Support/Expectations): docs/development.md says why"; exit 1; }
+	@! git grep -nP 'systemd-creds\W+encrypt\b(?!.*--(tpm2-pcrs=(?!\d)|with-key=host))' -- Sources docs packaging config Tests || { echo "systemd-creds encrypt needs --tpm2-pcrs=: docs/fleet.md says why"; exit 1; }
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
 words: ## Every day: Lists words that often stand where a term of the field should be; never fails.

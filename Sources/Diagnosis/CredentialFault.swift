@@ -28,7 +28,8 @@ package struct CredentialFault: Equatable, Sendable {
     case .notEncrypted:
       "the file of the credential \(name) is not encrypted: \(file), which LoadCredentialEncrypted= names"
     case .undecryptable:
-      "the credential \(name) cannot be decrypted: \(file) was encrypted on another machine, or for another name"
+      "the credential \(name) cannot be decrypted: \(file) was encrypted on another machine, or for another name, or "
+        + "this machine's firmware or Secure Boot settings have changed"
     }
   }
 
@@ -37,7 +38,7 @@ package struct CredentialFault: Equatable, Sendable {
     switch kind {
     case .missing: "Write it (mode 0600), or correct LoadCredential= with systemctl edit \(unit)"
     case .notEncrypted, .undecryptable:
-      "Encrypt it on this machine: systemd-creds encrypt --name=\(name) PLAIN_FILE \(file)"
+      "Encrypt it on this machine: systemd-creds encrypt --tpm2-pcrs= --name=\(name) PLAIN_FILE \(file)"
         + (kind == .notEncrypted ? ", or name it in LoadCredential= (systemctl edit \(unit))" : "")
     }
   }

@@ -36,14 +36,22 @@ struct CredentialFaultTests {
     let file = try directory.write(text, to: "key")
     let found = faults([:], ["key": file])
     expectEqual(found.map(\.kind), [.notEncrypted])
-    expectEqual(found.first?.advice("u").contains("systemd-creds encrypt --name=key"), true)
+    expectEqual(found.first?.advice("u").contains("systemd-creds encrypt --tpm2-pcrs= --name=key"), true)
   }
 
   @Test(
     "an encrypted file is reported as undecryptable on this machine, unless another credential is missing")
   func foreign() throws {
     let file = try directory.write(Self.encrypted, to: "key")
-    expectEqual(faults([:], ["key": file]).map(\.kind), [.undecryptable])
+    let found = faults([:], ["key": file])
+    expectEqual(found.map(\.kind), [.undecryptable])
+    expectEqual(
+      found.first?.sentence,
+      "the credential key cannot be decrypted: \(file) was encrypted on another machine, or for another name, or "
+        + "this machine's firmware or Secure Boot settings have changed")
+    expectEqual(
+      found.first?.advice("u"),
+      "Encrypt it on this machine: systemd-creds encrypt --tpm2-pcrs= --name=key PLAIN_FILE \(file)")
     expectEqual(faults(["other": directory("none")], ["key": file]).map(\.kind), [.missing])
   }
 

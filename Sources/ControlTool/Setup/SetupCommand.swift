@@ -242,7 +242,8 @@ enum SetupCommand: Command {
     }
     defer { try? AtomicFile.remove(path) }
     let result = programs.run(
-      ["systemd-creds", "encrypt", "--name=\(SetupAnswers.credentialName)", path, "-"], within: .seconds(30))
+      ["systemd-creds", "encrypt", "--tpm2-pcrs=", "--name=\(SetupAnswers.credentialName)", path, "-"],
+      within: .seconds(30))
     guard result.failure == nil, !result.output.isEmpty else {
       printLine("The credential is not encrypted (systemd-creds: \(result.failure ?? "no output"))")
       return .plain(secret)
