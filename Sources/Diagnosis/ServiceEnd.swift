@@ -12,7 +12,7 @@ struct ServiceEnd: Equatable {
 
   /// - Parameter faults: of the files of its credentials.
   init(_ status: ServiceStatus, faults: [CredentialFault] = []) {
-    let journal = "journalctl -u \(status.unit) -n 20 has the reason"
+    let journal = "\(status.journalCommand) -n 20 has the reason"
     switch (status.result, status.end) {
     case ("watchdog", _): (cause, advice) = ("the watchdog ended it because its event loop hung", journal)
     case ("timeout", _): (cause, advice) = ("systemd's timeout: its start or stop took too long", journal)
@@ -30,19 +30,22 @@ struct ServiceEnd: Equatable {
     case (_, .killed(let signal)):
       (cause, advice) = ("signal \(signal)", "\(journal); \(ManualPage.crashes) says how to read it")
     case (_, .exited(let code)):
-      let (reason, what) = ServiceEnd.reason(code, status.unit, faults) ?? (nil, journal)
+      let (reason, what) = ServiceEnd.reason(code, status, faults) ?? (nil, journal)
       (cause, advice) = ("exit status \(code)" + (reason.map { " (\($0))" } ?? ""), what)
     }
   }
 
-  private static func reason(_ code: Int, _ unit: String, _ faults: [CredentialFault]) -> (String?, String)? {
-    switch code {
+  private static func reason(
+    _ code: Int, _ status: ServiceStatus, _ faults: [CredentialFault]
+  ) -> (String?, String)? {
+    let (unit, journal) = (status.unit, "\(status.journalCommand) -n 20")
+    return switch code {
     case 0: (nil, "Start it: systemctl start \(unit)")
     case 64: ("wrong arguments", "Check ExecStart=: systemctl cat \(unit)")
     case 65:
       ("the recording has no positions, or most were rejected", "Check it with: fleet-locationctl fixes --verdict FILE")
-    case 69: ("a file or credential that the settings name is missing", "journalctl -u \(unit) -n 20 says which")
-    case 71: ("the system denied something that it needs", "journalctl -u \(unit) -n 20 says what")
+    case 69: ("a file or credential that the settings name is missing", "\(journal) says which")
+    case 71: ("the system denied something that it needs", "\(journal) says what")
     case 75: ("the recording could not be delivered", "Check the network and Fleet Engine, then start it again")
     case 78:
       (
@@ -76,8 +79,7 @@ struct ServiceEnd: Equatable {
     case 243:
       (
         "243/CREDENTIALS: a credential of the unit cannot be read",
-        "journalctl -u \(unit) -n 20 says why, and systemctl cat \(unit) shows its path in LoadCredential=. It is started "
-          + "again every minute"
+        "\(journal) says why, and systemctl cat \(unit) shows its path in LoadCredential=. It is started again every minute"
       )
     default: nil
     }

@@ -161,7 +161,7 @@ package enum ServiceFindings {
     let times = status.restarts == 1 ? "once" : "\(status.restarts) times"
     return .warn(
       .unitRestarted, "\(status.unit) runs, and systemd has restarted it \(times)",
-      "journalctl -u \(status.unit) -p warning has the reasons")
+      "\(status.journalCommand) -p warning has the reasons")
   }
 
   /// The error with which the daemon ended, from its last status text; empty if there is none.

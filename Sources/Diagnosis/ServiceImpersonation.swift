@@ -171,7 +171,7 @@ package enum ServiceImpersonation {
   static func outcome(
     _ finalStatus: ServiceStatus, _ service: ServiceStatus, program: String, servicePrograms: [String]
   ) -> Outcome {
-    let journal = "journalctl -u \(finalStatus.unit) -n 20 has the reason"
+    let journal = "\(finalStatus.journalCommand) -n 20 has the reason"
     switch (finalStatus.result, finalStatus.end) {
     case ("success", .exited(let status)):
       return .ended(Int32(clamping: status))

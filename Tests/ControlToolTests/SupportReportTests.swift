@@ -144,6 +144,19 @@ struct SupportReportTests {
     expect(report.listing(isDaemonRunning: true).hasPrefix("The daemon is running.\n"))
   }
 
+  @Test("the journal is read in every namespace, and is listed as missing if it has no entries")
+  func namespaces() {
+    let parts = SupportReport.parts(unit: "u.service", settings: [], socket: [])
+    let sources = parts.filter { ["journal.txt", "crash.txt"].contains($0.name) }.flatMap(\.sources)
+    expectEqual(sources.count, 3)
+    expect(sources.allSatisfy { $0.commandLine.hasPrefix("journalctl --no-pager -q --namespace=* -u u.service ") })
+    var report = SupportReport(Redaction(names: [], keepsPositions: false))
+    for part in parts { report.add(part, part.sources.map { _ in .init(output: [], failure: nil) }) }
+    expectEqual(report.gaps.count, 1)
+    expectEqual(report.gaps.first?.hasPrefix("journal.txt: journalctl "), true)
+    expectEqual(report.gaps.first?.hasSuffix(": no entries"), true)
+  }
+
   @Test("the address and the build ID in the log line of a crash are not masked")
   func crash() throws {
     let line =

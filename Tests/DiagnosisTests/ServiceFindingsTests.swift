@@ -132,6 +132,22 @@ struct ServiceFindingsTests {
     expectEqual(finding?.sentence, "/var/lib/fleet-locationd/x: cannot be read")
   }
 
+  @Test("the command for the journal of a service that has ended names the journal's namespace, if it has one")
+  func journalNamespace() {
+    for (namespace, command) in [("", "journalctl -u"), ("fleet", "journalctl --namespace=+fleet -u")] {
+      for (code, says) in [(1, "has the reason"), (69, "says which"), (71, "says what"), (243, "says why")] {
+        var status = Self.looping(.exited(code))
+        status.journalNamespace = namespace
+        expectEqual(ServiceEnd(status).advice.hasPrefix("\(command) fleet-locationd.service -n 20 \(says)"), true)
+      }
+      let restarted = Self.running { ($0.restarts, $0.journalNamespace) = (2, namespace) }
+      expect(
+        Self.findings(.success(restarted), Self.silent).contains {
+          $0.advice == "\(command) fleet-locationd.service -p warning has the reasons"
+        })
+    }
+  }
+
   @Test("a vehicle in use by another process fails, even after a recent update or during a pause")
   func vehicleInUse() throws {
     let state = [

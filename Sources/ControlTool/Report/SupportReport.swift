@@ -123,8 +123,9 @@ struct SupportReport {
     ]
   }
 
+  /// The unit may have a journal of its own (`LogNamespace=`).
   private static func journalctl(_ unit: String, _ options: [String]) -> [String] {
-    ["journalctl", "--no-pager", "-q", "-u", unit] + options
+    ["journalctl", "--no-pager", "-q", "--namespace=*", "-u", unit] + options
   }
 
   /// Adds a part.
@@ -136,7 +137,9 @@ struct SupportReport {
       let failure = result.failure.map { redaction.text($0) }
       logLines.append(
         "\(part.name): \(source.commandLine): \(result.output.count) bytes\(failure.map { "; \($0)" } ?? "")")
-      if let failure, result.output.isEmpty { gaps.append("\(part.name): \(source.commandLine): \(failure)") }
+      if result.output.isEmpty, let reason = failure ?? (part.kind == .journal ? "no entries" : nil) {
+        gaps.append("\(part.name): \(source.commandLine): \(reason)")
+      }
       guard !result.output.isEmpty else { continue }
       if part.sources.count > 1 { content += "$ \(source.commandLine)\n".utf8 }
       content += redacted(result.output, part.kind)

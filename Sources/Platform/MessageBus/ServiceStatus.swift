@@ -38,9 +38,16 @@ package struct ServiceStatus: Codable, Equatable, Sendable {
   package var credentialFiles: [String: String] = [:]
   /// LoadCredentialEncrypted: the file of each credential, by its name.
   package var encryptedFiles: [String: String] = [:]
+  /// LogNamespace: the namespace of its journal; empty for the main journal.
+  package var journalNamespace = ""
 
   package init(unit: String) {
     self.unit = unit
+  }
+
+  /// The command that prints its journal, with what systemd logs about it.
+  package var journalCommand: String {
+    "journalctl \(journalNamespace.isEmpty ? "" : "--namespace=+\(journalNamespace) ")-u \(unit)"
   }
 }
 
@@ -66,6 +73,7 @@ extension ServiceStatus {
       try bus.pairs("LoadCredential", of: object, "Service"), uniquingKeysWith: { $1 })
     encryptedFiles = Dictionary(
       try bus.pairs("LoadCredentialEncrypted", of: object, "Service"), uniquingKeysWith: { $1 })
+    journalNamespace = try bus.string("LogNamespace", of: object, "Service")
     let status = try bus.integer("ExecMainStatus", of: object, "Service")
     // CLD_EXITED is 1, CLD_KILLED 2, CLD_DUMPED 3; 0 before the first end.
     end = try bus.integer("ExecMainCode", of: object, "Service") > 1 ? .killed(signal: status) : .exited(status)

@@ -61,6 +61,9 @@ inside journalctl --namespace=+fleet -u fleet-locationd -o cat | grep 'Online: '
 inside systemctl status fleet-locationd --no-pager -n 20 | grep 'Online: ' >/dev/null || fail "systemctl status does not show them"
 inside fleet-locationctl doctor >"$work/doctor" || fail "doctor: $(cat "$work/doctor")"
 inside fleet-locationctl status | grep -i 'online' >/dev/null || fail "status"
+inside fleet-locationctl report --output /root/report.tar.gz >"$work/report" || fail "report: $(cat "$work/report")"
+inside tar -xzOf /root/report.tar.gz fleet-locationd-report/journal.txt | grep 'Online: ' >/dev/null || fail "the report has no events: $(cat "$work/report")"
+inside rm /root/report.tar.gz
 
 step "a stranger's certificate uploads nothing"
 inside systemctl enable -q --now systemd-journal-upload.timer
