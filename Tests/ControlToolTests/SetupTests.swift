@@ -161,6 +161,26 @@ struct SetupPlanTests {
     expect(String(decoding: kept.files[1].content, as: UTF8.self).contains("credential = \"token-provider\""))
   }
 
+  @Test(
+    "without a credential, the drop-in that passes one is preserved under another name; any other drop-in is kept",
+    arguments: [
+      ("[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n", true),
+      ("# x\n[Service]\nLoadCredentialEncrypted=token-provider:/etc/fleet-locationd/token-provider.cred\n", true),
+      ("[Service]\nLoadCredential=vehicle-id:/etc/vehicle-id\n", false), ("", false),
+    ])
+  func drop(dropIn: String, isRemoved: Bool) {
+    let path = "/etc/systemd/system/fleet-locationd@van.service.d/credential.conf"
+    let existing = { (file: String) in file == path ? Array(dropIn.utf8) : nil }
+    let plan = SetupPlan(answers, credential: .none, instance: "van")
+    let changes = plan.changes(at: "20261121T083000Z", existing: existing)
+    let removed = SetupPlan.Change.removed(path, backup: "\(path).20261121T083000Z")
+    expectEqual(changes, (isRemoved ? [removed] : []) + [.created(plan.files[0])])
+    expectEqual(plan.text(changes).contains("# \(path), not used, is kept as \(path).20261121T083000Z\n"), isRemoved)
+    // With a credential, the drop-in is a file of the plan.
+    let kept = SetupPlan(answers, credential: .existing(isEncrypted: false), instance: "van")
+    expect(!kept.changes(at: "20261121T083000Z", existing: existing).contains(removed))
+  }
+
   @Test("an existing file is preserved beside the new one, and an unchanged file is not touched")
   func changes() {
     let plan = SetupPlan(answers, credential: .plain(Secret("Bearer hush")), instance: nil)

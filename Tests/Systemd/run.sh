@@ -810,11 +810,17 @@ for unit in fleet-locationd fleet-locationd@van-2; do
 done
 inside dpkg --remove fleet-locationd >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "second remove"; }
 
-step "purge: nothing is left"
+step "purge: nothing is left but an administrator's own drop-in"
+# What setup writes for an instance.
+for file in credential.conf credential.conf.20261121T083000Z; do
+  write /etc/systemd/system/fleet-locationd@purged.service.d/$file </dev/null
+done
+own=/etc/systemd/system/fleet-locationd@.service.d
+write $own/own.conf </dev/null
 inside dpkg --purge fleet-locationd fleet-engine-emulator >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "purge"; }
 left=$(inside find / -xdev -path /proc -prune -o -path /sys -prune -o -path /root -prune -o -path /var/log/journal -prune \
-  -o -path /var/lib/dpkg -prune -o -path /etc/systemd/system/fleet-locationd.service.d -prune \
-  -o -path /etc/systemd/system/fleet-locationd@.service.d -prune -o -name '*fleet-*' -print)
+  -o -path /var/lib/dpkg -prune -o -path $own -prune -o -name '*fleet-*' -print)
 [ -z "$left" ] || fail "left behind: $left"
+[ "$(inside ls $own)" = own.conf ] || fail "in $own: $(inside ls $own)"
 ! inside systemctl cat fleet-locationd >/dev/null 2>&1 || fail "systemd still knows the unit"
 echo "== done in $SECONDS s"

@@ -37,7 +37,7 @@ enum SetupCommand: Command {
           --token-url URL         where the backend serves its token, with {vehicle_id} in place of the ID
           --credential-file FILE  the file with the credential for this URL, the whole value of the header Authorization, as
                                   in "Bearer …"; "-" is standard input
-          --no-credential         the token provider needs none
+          --no-credential         the token provider needs none; the unit's drop-in for it is renamed
           --response FORMAT       of the token provider's response, lmfs or rides-stub (default: by the service)
           --endpoint URL          of Fleet Engine (default: Google's)
           --replace               replace files that exist, and keep them beside the new ones
@@ -256,13 +256,19 @@ enum SetupCommand: Command {
   private static func confirm(
     _ changes: [SetupPlan.Change], mayReplace: Bool, isInteractive: Bool
   ) throws(CommandError) {
-    for case .replaced(let file, let backup) in changes where !mayReplace {
-      guard isInteractive else {
-        throw CommandError(
-          .io,
-          "setup: \(file.path) exists with other content, and nothing was changed; --replace replaces it, and keeps it")
+    for change in changes where !mayReplace {
+      let (refusal, question): (String, String)
+      switch change {
+      case .created, .unchanged: continue
+      case .replaced(let file, let backup):
+        refusal = "\(file.path) exists with other content, and nothing was changed; --replace replaces it, and keeps it"
+        question = "\(file.path) exists. Replace it, and keep it as \(backup)?"
+      case .removed(let path, let backup):
+        refusal = "\(path) names a credential, and nothing was changed; --replace renames this file"
+        question = "\(path) names a credential. Rename it to \(backup)?"
       }
-      let answer = try prompt("\(file.path) exists. Replace it, and keep it as \(backup)? [y/N]: ")
+      guard isInteractive else { throw CommandError(.io, "setup: \(refusal)") }
+      let answer = try prompt("\(question) [y/N]: ")
       guard ["y", "yes"].contains(answer.lowercased()) else {
         throw CommandError(.usage, "setup: ended; nothing was changed")
       }
@@ -277,14 +283,24 @@ enum SetupCommand: Command {
         try write(file)
         printLine("Written:  \(file.path)")
       case .replaced(let file, let backup):
-        do throws(Errno) {
-          try AtomicFile.hardLink(file.path, as: backup)
-        } catch {
-          throw CommandError(.io, "\(file.path): cannot be kept as \(backup): \(error)")
-        }
+        try keep(file.path, as: backup)
         try write(file)
         printLine("Replaced: \(file.path); the old one is \(backup)")
+      case .removed(let path, let backup):
+        try keep(path, as: backup)
+        do throws(Errno) { try AtomicFile.remove(path) } catch {
+          throw CommandError(.io, "\(path): cannot be removed: \(error)")
+        }
+        printLine("Removed:  \(path); it is now \(backup)")
       }
+    }
+  }
+
+  private static func keep(_ path: String, as backup: String) throws(CommandError) {
+    do throws(Errno) {
+      try AtomicFile.hardLink(path, as: backup)
+    } catch {
+      throw CommandError(.io, "\(path): cannot be kept as \(backup): \(error)")
     }
   }
 

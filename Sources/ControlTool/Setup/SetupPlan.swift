@@ -29,11 +29,16 @@ struct SetupPlan {
     case unchanged(File)
     /// The old file is kept under another name.
     case replaced(File, backup: String)
+    /// The file, given by its path, gets another name.
+    case removed(String, backup: String)
   }
 
   /// Such as `fleet-locationd.service`.
   let unit: String
   let files: [File]
+  /// The drop-in that passes the credential to the service.
+  private let dropIn: String
+  private let hasCredential: Bool
 
   /// The path of the main settings file.
   ///
@@ -64,8 +69,10 @@ struct SetupPlan {
 
   init(_ answers: SetupAnswers, credential: Credential, instance: String?) {
     unit = SetupPlan.name + (instance.map { "@\($0)" } ?? "") + ".service"
+    dropIn = "/etc/systemd/system/\(unit).d/credential.conf"
+    hasCredential = credential != .none
     var answers = answers
-    answers.hasCredential = credential != .none
+    answers.hasCredential = hasCredential
     var files: [File] = []
     let isEncrypted: Bool
     switch credential {
@@ -83,16 +90,14 @@ struct SetupPlan {
           path: SetupPlan.credentialPath(instance, isEncrypted: true), mode: 0o600, content: content, isSecret: true))
     case .existing(let isExistingEncrypted): isEncrypted = isExistingEncrypted
     }
-    if answers.hasCredential {
+    if hasCredential {
       let path = SetupPlan.credentialPath(instance, isEncrypted: isEncrypted)
       let text = """
         [Service]
         LoadCredential\(isEncrypted ? "Encrypted" : "")=\(SetupAnswers.credentialName):\(path)
 
         """
-      files.append(
-        File(
-          path: "/etc/systemd/system/\(unit).d/credential.conf", mode: 0o644, content: Array(text.utf8)))
+      files.append(File(path: dropIn, mode: 0o644, content: Array(text.utf8)))
     }
     // Written last, because the unit starts only if this file exists.
     files.append(File(path: SetupPlan.settingsPath(instance), mode: 0o644, content: Array(answers.tomlText.utf8)))
@@ -103,21 +108,35 @@ struct SetupPlan {
   ///   - time: for the names of the old files, such as `20261121T083000Z`.
   ///   - existing: the content of a file; nil if there is none.
   func changes(at time: String, existing: (String) -> [UInt8]?) -> [Change] {
-    files.map { file in
-      guard let old = existing(file.path) else { return .created(file) }
-      return old == file.content ? .unchanged(file) : .replaced(file, backup: "\(file.path).\(time)")
+    // The service does not start with a credential whose file is missing.
+    let removed: [Change] =
+      !hasCredential && existing(dropIn).map(SetupPlan.passesCredential) == true
+      ? [.removed(dropIn, backup: "\(dropIn).\(time)")] : []
+    return removed
+      + files.map { file in
+        guard let old = existing(file.path) else { return .created(file) }
+        return old == file.content ? .unchanged(file) : .replaced(file, backup: "\(file.path).\(time)")
+      }
+  }
+
+  /// Whether a drop-in passes the credential that `setup` writes.
+  private static func passesCredential(_ dropIn: [UInt8]) -> Bool {
+    String(decoding: dropIn, as: UTF8.self).split(separator: "\n").contains { line in
+      ["LoadCredential", "LoadCredentialEncrypted"].contains { line.hasPrefix("\($0)=\(SetupAnswers.credentialName):") }
     }
   }
 
   /// The files as `--dry-run` prints them.
   func text(_ changes: [Change]) -> String {
     changes.map { change in
-      let (file, what) =
-        switch change {
-        case .created(let file): (file, "new")
-        case .unchanged(let file): (file, "as it is")
-        case .replaced(let file, let backup): (file, "the old one is kept as \(backup)")
-        }
+      let file: File
+      let what: String
+      switch change {
+      case .created(let new): (file, what) = (new, "new")
+      case .unchanged(let same): (file, what) = (same, "as it is")
+      case .replaced(let new, let backup): (file, what) = (new, "the old one is kept as \(backup)")
+      case .removed(let path, let backup): return "# \(path), not used, is kept as \(backup)\n\n"
+      }
       let content = file.isSecret ? "(secret)\n" : String(decoding: file.content, as: UTF8.self)
       return "# \(file.path), mode 0\(String(file.mode, radix: 8)), \(what)\n\(content)\n"
     }.joined()
