@@ -207,6 +207,8 @@ struct StartupTests {
     expect(text.contains("\nfleet_locationd_online{provider=\"p\",vehicle=\"truck-1\"} 0\n"))
     expect(text.contains("\nfleet_locationd_config_last_reload_success{provider=\"p\",vehicle=\"truck-1\"} 0\n"))
     expect(text.contains("version=\"1.2\"} 1\n"))
+    // The alert FleetSettingsRefused is for settings that are refused while others are in force.
+    expect(!text.contains("config_info"))
     expectEqual(handle(.request(id: 1, .metrics)), [.respond(id: 1, .metrics(text))])
     _ = handle(.deadline, at: 5)
     expect(handle(.settingsRead(.missing("no x", known: known)), at: 5).contains(.writeMetrics(text, path: "/m")))

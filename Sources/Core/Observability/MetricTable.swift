@@ -28,7 +28,8 @@ package enum MetricTable {
     ) { [($0.snapshot.service, 1)] },
     .single(
       "config_last_reload_success", .gauge,
-      "Whether the settings read last, at the start or at a reload, are in force (1) or had a mistake (0)."
+      "Whether the settings read last, at the start or at a reload, are in force (1), or have a mistake or wait for a file "
+        + "or credential (0)."
     ) { $0.settings.map { $0.isLastReloadGood ? 1 : 0 } },
     .single(
       "config_kept", .gauge,
