@@ -346,6 +346,32 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.wait(until: .boot + .seconds(4)), ["reading net, from 192.168.0.1", "fix 3"])
   }
 
+  @Test("a sender that connects for each epoch gives a fix each time, but none beside the used sender")
+  func connectionPerEpoch() throws {
+    var bench = Bench(.listener(maximumConnections: 4))
+    _ = bench.handle(.opened())
+    func report(_ second: Int, from address: IPAddress) throws -> [String] {
+      _ = bench.wait(until: .boot + .seconds(second))
+      let id = try bench.admit(address).id
+      return bench.stream(Self.epoch(second), from: id) + bench.handle(.senderDisconnected(id))
+    }
+    try expectEqual(report(1, from: Self.router), ["reading net, from 192.168.0.1", "fix 1"])
+    for second in [6, 11] { try expectEqual(report(second, from: Self.router), ["fix \(second)"]) }
+    expect(bench.session.lineStatistics.senders.isEmpty)
+    let other = try bench.admit(Self.spare).id
+    _ = bench.stream(Self.epoch(12), from: other)
+    expectEqual(bench.wait(until: .boot + .seconds(13)), ["reading net, from 192.168.0.2", "fix 12"])
+    try expectEqual(report(16, from: Self.router), [])
+  }
+
+  @Test("an outgoing connection that ends after its first epoch gives a fix")
+  func endsAfterEpoch() {
+    var bench = Bench(.connection)
+    _ = bench.handle(.opened())
+    expectEqual(bench.stream(Self.epoch(1)), ["reading net"])
+    expectEqual(bench.handle(.ended("closed")), ["fix 1", "lost closed"])
+  }
+
   @Test("if the used sender has no fix for the silence timeout, a sender with a fix replaces it")
   func fixLost() {
     var bench = Bench(.datagrams(isMulticast: false))

@@ -213,13 +213,14 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       return supervise(.opened, at: now)
     case .openFailed(let why): return supervise(.openFailed(why), at: now)
     case .ended(let why):
-      let fixes = finishUsed()
+      var fixes = [SourceEffect]()
+      for index in senders.indices { fixes += finish(index, at: now) }
       (isOpen, isDiscarding) = (false, false)
       removeAll()
       reference = nil
       return fixes + supervise(.ended(why), at: now)
     case .senderDisconnected(let id):
-      let fixes = id == usedID ? finishUsed() : []
+      let fixes = senders.firstIndex { $0.id == id }.map { finish($0, at: now) } ?? []
       remove { $0.id == id }
       return fixes
     case .deadline where isDiscarding:
@@ -415,12 +416,10 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     announcedName = nil
   }
 
-  /// The last epoch of a closed connection is assumed to be complete.
-  private mutating func finishUsed() -> [SourceEffect] {
-    guard !isDiscarding, let index = senders.firstIndex(where: { $0.id == usedID }) else { return [] }
-    var effects = [SourceEffect]()
-    senders[index].decoder.finish { effects.append(.report(.fix($0))) }
-    return effects
+  /// The last epoch of a closed connection is assumed to be complete. Some senders open a connection for each epoch.
+  private mutating func finish(_ index: Int, at now: BootInstant) -> [SourceEffect] {
+    guard !isDiscarding else { return [] }
+    return handleFixes(decode(index, at: now) { $0.finish(into: $1) }, of: index, at: now)
   }
 
   // MARK: - Sentences
