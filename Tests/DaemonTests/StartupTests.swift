@@ -221,11 +221,45 @@ struct StartupTests {
     expectEqual(handle(.request(id: 1, .driverCommand(.pause)), at: 9), [.storePause(record)])
     expectEqual(handle(.request(id: 2, .driverCommand(.pause)), at: 20), [.respond(id: 2, .done(remark: nil))])
     expectEqual(handle(.request(id: 3, .driverCommand(.resume)), at: 20), [.storePause(nil)])
-    expectEqual(handle(.pauseStored("no room"), at: 21), [.respond(id: 1, .done(remark: "no room"))])
+    expectEqual(
+      handle(.pauseStored("no room"), at: 21),
+      [.event(.pauseNotKept("no room")), .respond(id: 1, .done(remark: "no room"))])
     expectEqual(handle(.pauseStored(nil), at: 21), [.respond(id: 3, .done(remark: nil))])
     daemon = Self.daemon(pause: PauseRecord(since: nil))
     _ = beginWaiting()
     expectEqual(handle(.request(id: 1, .driverCommand(.pause))), [.respond(id: 1, .done(remark: nil))])
+  }
+
+  @Test("a pause, or its end, that could not be stored is in force once there are settings, and is reported once")
+  mutating func pauseNotStored() throws {
+    let record = PauseRecord(since: AgentFixture.start)
+    for command in [Daemon.DriverCommand.pause, .resume] {
+      // What is on disk, before and after the command.
+      let stored = command == .pause ? nil : record
+      daemon = Self.daemon(pause: stored)
+      _ = beginWaiting()
+      _ = handle(.request(id: 1, .driverCommand(command)))
+      _ = handle(.pauseStored("no room"))
+      _ = handle(.settingsRead(.valid(try Self.configuration())))
+      let effects = handle(.driverRecordsFound(DriverRecords(pause: stored)))
+      expectEqual(daemon.run?.vehicle.isPaused, command == .pause)
+      expect(!effects.contains(.event(.pauseNotKept("no room"))))
+      expectEqual(daemon.run?.choices.pauseTrouble, "no room")
+    }
+  }
+
+  @Test("a pause that could not be stored is stored when it is repeated; then what is on disk is in force")
+  mutating func pauseRepeated() throws {
+    _ = beginWaiting()
+    let record = PauseRecord(since: AgentFixture.start)
+    _ = handle(.request(id: 1, .driverCommand(.pause)))
+    _ = handle(.pauseStored("no room"))
+    expectEqual(handle(.request(id: 2, .driverCommand(.pause)), at: 9), [.storePause(record)])
+    expectEqual(handle(.pauseStored(nil)), [.respond(id: 2, .done(remark: nil))])
+    _ = handle(.settingsRead(.valid(try Self.configuration())))
+    _ = handle(.driverRecordsFound(DriverRecords(pause: record)))
+    expectEqual(daemon.run?.vehicle.isPaused, true)
+    expectNil(daemon.run?.choices.pauseTrouble)
   }
 
   @Test("a pause that begins while the clock is not set has no start time")

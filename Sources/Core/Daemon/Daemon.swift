@@ -248,6 +248,7 @@ package struct Daemon: Sendable {
       var run = Run(
         settings.configuration, seed: seed, version: version, traffic: traffic, confirmation: confirmation,
         from: launchedAt, at: now)
+      if let trouble = startup.pauseTrouble { run.choices.unstoredPause = (startup.pause, trouble) }
       if startup.isMonitored { run.monitor = MonitorWatch(run.vehicle, state: nil) }
       effects += run.begin(settings, at: now, observer)
       self.run = run

@@ -62,6 +62,8 @@ extension Run {
     fileprivate(set) var pauseTrouble: String?
     /// Like `pauseTrouble`, for the stored duty.
     fileprivate(set) var dutyTrouble: String?
+    /// The pause, or its end (nil), that the driver chose before there were settings, and why it could not be stored.
+    var unstoredPause: (record: PauseRecord?, trouble: String?)?
 
     /// The driver's request that a change of this kind answers, returned only once; nil if no client is waiting.
     private mutating func takeRequest(isDuty: Bool) -> UInt64? {
@@ -88,13 +90,15 @@ extension Run {
     effects.append(.respond(id: request, .done(remark: trouble)))
   }
 
-  /// Restores what the driver chose before a restart.
+  /// Restores what the driver chose before a restart, or before there were settings.
   mutating func restore(
     _ found: DriverRecords, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
   ) {
-    choices.pauseTrouble = found.pauseTrouble
-    if let trouble = found.pauseTrouble { effects.append(.event(.pauseNotKept(trouble))) }
-    if let record = found.pause { pass(.pause(record), at: now, observer, &effects) }
+    let pause: PauseRecord?
+    (pause, choices.pauseTrouble) = choices.unstoredPause ?? (found.pause, found.pauseTrouble)
+    // The event of `unstoredPause` was emitted when it could not be stored.
+    if choices.unstoredPause == nil, let trouble = found.pauseTrouble { effects.append(.event(.pauseNotKept(trouble))) }
+    if let record = pause { pass(.pause(record), at: now, observer, &effects) }
     choices.dutyTrouble = vehicle.dutyRefusal == nil ? found.dutyTrouble : nil
     if let trouble = choices.dutyTrouble { effects.append(.event(.dutyNotKept(trouble))) }
     if let record = found.duty { pass(.goOffline(record), at: now, observer, &effects) }

@@ -45,7 +45,9 @@ struct Startup: Sendable {
   private var confirmationLimit: Duration?
   /// Requests that `measured` answers.
   private var statusRequests: [UInt64] = []
-  private var pause: PauseRecord?
+  private(set) var pause: PauseRecord?
+  /// Why the last change of the pause could not be stored; nil if it could.
+  private(set) var pauseTrouble: String?
   /// For each change of the pause that is not on disk yet, the request for it.
   private var pauseRequests: [UInt64] = []
 
@@ -106,6 +108,8 @@ struct Startup: Sendable {
     case .measured(let measurement): measured(measurement, at: now, &effects)
     case .unmonitored: isMonitored = false
     case .pauseStored(let trouble):
+      pauseTrouble = trouble
+      if let trouble { effects.append(.event(.pauseNotKept(trouble))) }
       if !pauseRequests.isEmpty { effects.append(.respond(id: pauseRequests.removeFirst(), .done(remark: trouble))) }
     case .vehicle(.stop): end(.stopped, &effects)
     case .vehicle(.directoryDeleted(let path, _)):
@@ -204,9 +208,9 @@ struct Startup: Sendable {
       reloadRequests.append(id)
       reload(&effects)
     case .driverCommand(.pause):
-      // A pause that has already begun is unchanged.
-      guard pause == nil else { return effects.append(.respond(id: id, .done(remark: nil))) }
-      store(PauseRecord(since: now.wall < buildDate ? nil : now.wall), for: id, &effects)
+      // A pause that has already begun is unchanged; storing it may have failed the first time.
+      guard pause == nil || pauseTrouble != nil else { return effects.append(.respond(id: id, .done(remark: nil))) }
+      store(pause ?? PauseRecord(since: now.wall < buildDate ? nil : now.wall), for: id, &effects)
     case .driverCommand(.resume): store(nil, for: id, &effects)
     case .driverCommand(.offline), .driverCommand(.online), .sendNow, .monitorPositions:
       effects.append(.respond(id: id, .refused(.settingsMissing, missing.sentence)))
