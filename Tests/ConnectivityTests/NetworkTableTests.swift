@@ -60,4 +60,26 @@ struct NetworkTableTests {
     expect(NetworkState().mayInvalidateConnections(of: before))
     expect(!before.mayInvalidateConnections(of: NetworkState()))
   }
+
+  @Test("connections survive the loss of a link that is not the default route, unless that route borrows its address")
+  func otherLink() {
+    func state(hasOther: Bool, hasRoute: Bool = true, address: [UInt8]? = [10, 0, 0, 2]) -> NetworkState {
+      let route = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 100)
+      var table = NetworkTableTests.table(address: address, routes: hasRoute ? [route] : [])
+      table.add(.link(NetworkTable.Link(index: 3, name: "eth0", isUp: true, isRunning: hasOther, isLoopback: false)))
+      table.add(.address(NetworkTable.Address(link: 3, family: .ipv4, bytes: [192, 168, 1, 5])))
+      return table.state
+    }
+    let both = state(hasOther: true)
+    expect(both.isUsable)
+    expect(!state(hasOther: false).mayInvalidateConnections(of: both))
+    expect(state(hasOther: true, address: [10, 0, 0, 3]).mayInvalidateConnections(of: both))
+    // An unnumbered link.
+    let borrowed = state(hasOther: true, address: nil)
+    expect(borrowed.isUsable)
+    expect(state(hasOther: false, address: nil).mayInvalidateConnections(of: borrowed))
+    // Without a default route, a host route may use any address.
+    expect(state(hasOther: false, hasRoute: false).mayInvalidateConnections(of: state(hasOther: true, hasRoute: false)))
+    expect(!both.mayInvalidateConnections(of: state(hasOther: true, hasRoute: false)))
+  }
 }

@@ -183,7 +183,7 @@ struct VehicleAgentNetworkTests {
     expectEqual(effects.brief, ["cancel fetch 1", "drop connections", "fetch 2 https://t.test/truck-1"])
   }
 
-  @Test("a second network that is not the default route changes nothing")
+  @Test("a second network that is not the default route changes nothing, whether it appears or disappears")
   func second() throws {
     var fixture = try AgentFixture()
     _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
@@ -192,6 +192,8 @@ struct VehicleAgentNetworkTests {
     var both = VehicleAgentNetworkTests.network()
     both.addresses.insert(NetworkTable.Address(link: 3, family: .ipv4, bytes: [192, 168, 1, 5]))
     expect(fixture.handle(.network(both), at: 11).isEmpty)
+    // The update is still in flight.
+    expect(fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 12).isEmpty)
   }
 
   @Test("an endpoint on this machine needs no network")

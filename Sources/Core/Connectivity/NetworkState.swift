@@ -18,9 +18,20 @@ package struct NetworkState: Equatable, Sendable {
   package var isUsable: Bool { !routes.isEmpty }
 
   /// Whether a connection that was made in the state `before` may be dead: its address is gone, or its packets take
-  /// another route with another source address. An additional network whose default route has a higher metric does not
-  /// matter.
+  /// another route with another source address. A network that is not the default route does not matter, whether it
+  /// appears or disappears.
   package func mayInvalidateConnections(of before: NetworkState) -> Bool {
-    !before.addresses.isSubset(of: addresses) || !before.routes.allSatisfy { routes.contains($0) }
+    !before.sourceAddresses.isSubset(of: addresses) || !before.routes.allSatisfy { routes.contains($0) }
+  }
+
+  /// The addresses that connections may have: of each family, those of the default route's links. All of them if there
+  /// is no route, or if its links borrow the address of another link.
+  private var sourceAddresses: Set<NetworkTable.Address> {
+    var result = addresses
+    for route in routes {
+      let ownAddresses = addresses.filter { $0.family == route.family && route.links.contains($0.link) }
+      if !ownAddresses.isEmpty { result = result.filter { $0.family != route.family }.union(ownAddresses) }
+    }
+    return result
   }
 }
