@@ -61,6 +61,16 @@ struct NetworkTableTests {
     expect(!before.mayInvalidateConnections(of: NetworkState()))
   }
 
+  @Test("of two default routes that differ only in their gateways, always the same one is chosen")
+  func twoGateways() {
+    let routes = [1, 9].map {
+      NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, $0], priority: 100)
+    }
+    // The order of a set depends on where it is in memory, so all tables are kept.
+    let tables = (0..<200).map { _ in NetworkTableTests.table(routes: routes) }
+    expectEqual(Set(tables.map(\.state.routes)), [[routes[0]]])
+  }
+
   @Test("connections survive the loss of a link that is not the default route, unless that route borrows its address")
   func otherLink() {
     func state(hasOther: Bool, hasRoute: Bool = true, address: [UInt8]? = [10, 0, 0, 2]) -> NetworkState {

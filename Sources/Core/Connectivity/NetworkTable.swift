@@ -112,7 +112,10 @@ package struct NetworkTable: Equatable, Sendable {
       }
       // Of two routes with the same metric the kernel uses the older one, and their age is not visible: the order only
       // has to be stable.
-      let best = usable.min { ($0.priority, $0.links.first ?? 0) < ($1.priority, $1.links.first ?? 0) }
+      let best = usable.min {
+        let (first, second) = (($0.priority, $0.links.first ?? 0), ($1.priority, $1.links.first ?? 0))
+        return first != second ? first < second : $0.gateway.lexicographicallyPrecedes($1.gateway)
+      }
       guard let best else { continue }
       state.routes.append(best)
       for link in best.links.compactMap({ links[$0] })
