@@ -96,6 +96,26 @@ struct HTTP2TransportTests {
       ])
   }
 
+  @Test("a TLS session with which a handshake fails is not offered again", arguments: [HTTPTransport.auto, .http1])
+  func refusedSession(transport: HTTPTransport) throws {
+    let bench = try Bench("no-sessions", alpn: transport == .auto ? "h2" : "http/1.1", transport: transport)
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+    bench.fixture.client.dropConnections()
+    try expectEqual(bench.fixture.failure(bench.request()).kind, .handshakeFailed)
+    _ = try bench.server.lines { $0.contains("reset") }
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+  }
+
+  @Test("a TLS session is kept if the network fails before the end of the next handshake")
+  func keptSession() throws {
+    let bench = try Bench(";mute")
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+    bench.fixture.client.dropConnections()
+    try expectEqual(bench.fixture.failure(bench.request(deadline: .milliseconds(300))).kind, .timedOut)
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+    try expectEqual(bench.connections(2), ["connection h2", "connection resumed h2"])
+  }
+
   @Test(
     "each fault of an HTTP/2 server is reported as the right kind of failure, and the next request succeeds",
     arguments: [

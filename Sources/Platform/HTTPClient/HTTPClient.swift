@@ -176,7 +176,11 @@ import URLReader
     let outcome = transfer.outcome(code)
     let completion = transfer.completion
     if case .response = outcome { httpVersion = transfer.httpVersion }
-    retire(transfer)
+    // A failed handshake may be due to the TLS session, which libcurl would offer again: its easy handle has it, or,
+    // since 8.12, the multi handle.
+    let mayResume = code != CURLE_SSL_CONNECT_ERROR
+    if !mayResume { isStale = true }
+    retire(transfer, recycling: mayResume)
     // HTTP/2 would keep the connection after a timeout; but most often the network path is dead, and all later requests
     // would use a dead socket.
     if case .failure(let failure) = outcome, failure.kind == .timedOut { isStale = true }
@@ -205,10 +209,10 @@ import URLReader
     for (completion, failure) in completions { completion?.call(.failure(failure)) }
   }
 
-  private func retire(_ transfer: Transfer) {
+  private func retire(_ transfer: Transfer, recycling recycles: Bool = true) {
     transfer.addTraffic(to: &curlCounters)
     unsafe transfer.driver?.remove(transfer.handle)
-    recycle(transfer)
+    if recycles { recycle(transfer) } else { transfer.clear() }
   }
 
   private func recycle(_ transfer: Transfer) {

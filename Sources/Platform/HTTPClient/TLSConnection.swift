@@ -32,7 +32,7 @@ import Timekeeping
   private let loop: EventLoop
   private let easy: EasyHandle
   private let certificateTime: Timestamp?
-  private let previousSession: TLSSession?
+  private var previousSession: TLSSession?
   private var driver: TransferDriver?
   private var source: EventSource<IOEvents>?
   private var isWaitingToWrite = false
@@ -93,8 +93,9 @@ import Timekeeping
   /// Whether TCP, or the proxy's tunnel, is established, and TLS is not yet.
   var isInHandshake: Bool { unsafe tls != nil && !isConnected }
 
-  /// The session for the next connection to the same server. Nil if there is none, or if the server has rejected the
-  /// earlier one: the next connection then does a full handshake, with all key shares (`TLSSession.resume`).
+  /// The session for the next connection to the same server. Nil if there is none, if the server has rejected the
+  /// earlier one, or if the handshake with it failed: the next connection then does a full handshake, with all key
+  /// shares (`TLSSession.resume`).
   var session: TLSSession? {
     guard isConnected, let tls = unsafe tls else { return previousSession }
     if previousSession != nil, unsafe SSL_session_reused(tls) == 0 { return nil }
@@ -142,7 +143,12 @@ import Timekeeping
 
   private func finishConnecting(_ code: CURLcode) {
     guard handler != nil, !isConnected else { return }
-    guard code == CURLE_OK else { return end(failure(code)) }
+    guard code == CURLE_OK else {
+      // The session may be the cause, but not of a timeout or of a wrong certificate. OpenSSL itself forgets a session
+      // only after an alert (RFC 8446, section 6.2), and not if the server resets the connection.
+      if code == CURLE_SSL_CONNECT_ERROR { previousSession = nil }
+      return end(failure(code))
+    }
     guard let tls = unsafe tls else { return end(failure(CURLE_SSL_CONNECT_ERROR)) }
     let socket = easy.number(CURLINFO_ACTIVESOCKET)
     do {

@@ -3,8 +3,9 @@
 """An HTTP/2 server over TLS that follows a script, valid or not: scripted_server.py CERTIFICATE KEY SCRIPT [ALPN]
 
 SCRIPT has a part for each connection, separated by `;`, and in it an action for each request, separated by `,`; later requests
-get a normal response. A part `refused` closes its connection before the handshake; `http1` disables HTTP/2 on it. Connections
-are served concurrently. It writes frames by hand, so that it can write invalid ones, and prints on standard output:
+get a normal response. A part `refused` closes its connection before the handshake; `mute` leaves it open without a handshake;
+`http1` disables HTTP/2 on it. With a first part `no-sessions`, each connection that offers a TLS session is reset.
+Connections are served concurrently. It writes frames by hand, so that it can write invalid ones, and prints on standard output:
 
   port N                      it listens
     connection [resumed] ALPN   a connection was established
@@ -234,6 +235,26 @@ class Connection:
         return True
 
 
+def offers_session(plain):
+    """Whether the client's first message, the ClientHello, has the extension pre_shared_key."""
+    hello, size = b"", 5
+    while len(hello) < size:
+        hello = plain.recv(1 << 16, socket.MSG_PEEK)
+        size = 5 + int.from_bytes(hello[3:5], "big")
+    # Record header, message header, version and random; then session ID, cipher suites, compression methods.
+    at = 5 + 4 + 34
+    at += 1 + hello[at]
+    at += 2 + int.from_bytes(hello[at : at + 2], "big")
+    at += 1 + hello[at]
+    at += 2
+    while at < size:
+        kind, length = struct.unpack_from(">HH", hello, at)
+        if kind == 0x29:
+            return True
+        at += 4 + length
+    return False
+
+
 def main():
     certificate, key, script = sys.argv[1:4]
 
@@ -247,12 +268,23 @@ def main():
     listener = socket.create_server(("127.0.0.1", 0))
     say("port", listener.getsockname()[1])
     connections = [part.split(",") if part else [] for part in script.split(";")]
+    has_no_sessions = connections[0] == ["no-sessions"]
+    if has_no_sessions:
+        connections.pop(0)
+    mute = []
     while True:
         plain, _ = listener.accept()
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if connections and connections[0] == ["refused"]:
             connections.pop(0)
             plain.close()
+        elif connections and connections[0] == ["mute"]:
+            connections.pop(0)
+            mute.append(plain)
+        elif has_no_sessions and offers_session(plain):
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            plain.close()
+            say("reset")
         else:
             is_http1 = bool(connections) and connections[0] == ["http1"]
             if is_http1:
