@@ -73,8 +73,9 @@ package struct Settings: Equatable, Sendable {
 
     /// The headers of the request, in the order of their names.
     package var headers: [Header] = []
-    /// The connection to the URL. One request an hour does not need HTTP/2.
-    package var client = HTTPClientConfiguration(transport: .http1)
+    /// The connection to the URL. One request an hour does not need HTTP/2, nor probes of a connection that no later
+    /// request uses.
+    package var client = HTTPClientConfiguration(transport: .http1, keepAliveIdle: nil)
     /// Whether the token is cached for a restart.
     package var isCached = true
   }

@@ -26,6 +26,8 @@ struct SettingsFileTests {
     try expectEqual(tokenEndpoint(settings).method, .get)
     try expectEqual(tokenEndpoint(settings).format, TokenResponseFormat(tokenKey: "token", expiration: .automatic))
     expectEqual(settings.token.headers, [])
+    expectNil(settings.token.client.keepAliveIdle)
+    expectEqual(settings.fleetEngine.client.keepAliveIdle, .seconds(65))
     expectEqual(settings.fleetEngine.endpoint, "https://fleetengine.googleapis.com")
     expectEqual(settings.agent.delivery.endpoint.positionField, .supplemental)
     expectEqual(settings.agent.reporting.interval, .seconds(10))

@@ -15,12 +15,16 @@ struct HTTP2TransportTests {
     let server: ScriptedTLSServer
     let fixture: ClientFixture
 
-    init(_ script: String, alpn: String = "h2", transport: HTTPTransport = .auto) throws {
+    init(
+      _ script: String, alpn: String = "h2", transport: HTTPTransport = .auto,
+      adjust: (inout HTTPClientConfiguration) -> Void = { _ in }
+    ) throws {
       let server = try ScriptedTLSServer(script, alpn: alpn)
       self.server = server
       fixture = try ClientFixture {
         $0.caFile = server.certificateFile
         $0.transport = transport
+        adjust(&$0)
       }
     }
 
@@ -61,6 +65,14 @@ struct HTTP2TransportTests {
     expectEqual(Self.option(SOL_SOCKET, SO_KEEPALIVE, of: connection), 1)
     // The longest heartbeat that the settings allow is 60 s.
     expectEqual(Self.option(Int32(IPPROTO_TCP), TCP_KEEPIDLE, of: connection), 65)
+  }
+
+  @Test("a configuration can turn TCP keepalive off, as for the token provider")
+  func noKeepAlive() throws {
+    let bench = try Bench("", alpn: "http/1.1", transport: .http1) { $0.keepAliveIdle = nil }
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+    let connection = try #require((3..<1024).first { Self.remotePort(of: $0) == bench.server.port })
+    expectEqual(Self.option(SOL_SOCKET, SO_KEEPALIVE, of: connection), 0)
   }
 
   /// The peer's port of a connected socket over IPv4 or IPv6.

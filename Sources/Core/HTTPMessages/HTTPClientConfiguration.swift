@@ -27,9 +27,9 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   package var allowsPlainHTTP = false
   /// The timeout for name resolution, TCP and TLS together; limited by the request's deadline.
   package var connectTimeout: Duration = .seconds(10)
-  /// Idle time before TCP keep-alive probes, whole seconds, 1 or more. Longer than the time between two heartbeats, so
-  /// that a parked vehicle sends no probes: its next heartbeat detects a dead connection just as well.
-  package var keepAliveIdle: Duration = .seconds(65)
+  /// Idle time before TCP keep-alive probes, whole seconds, 1 or more; nil: no probes. Longer than the time between two
+  /// heartbeats, so that a parked vehicle sends no probes: its next heartbeat detects a dead connection just as well.
+  package var keepAliveIdle: Duration?
   /// Idle connections are not reused after this time: heartbeats come at least once a minute, so a connection that has
   /// been idle for longer has seen an outage, a pause or a change of the network. Whole seconds, 1 or more.
   package var idleTimeout: Duration = .seconds(100)
@@ -38,8 +38,11 @@ package struct HTTPClientConfiguration: Equatable, Sendable {
   /// retry uses a new connection sooner; longer than the stalls of a cell handover.
   package var unacknowledgedTimeout: Duration = .seconds(10)
 
-  package init(userAgent: String = "fleet-locationd", transport: HTTPTransport = .auto) {
+  package init(
+    userAgent: String = "fleet-locationd", transport: HTTPTransport = .auto, keepAliveIdle: Duration? = .seconds(65)
+  ) {
     self.userAgent = userAgent
     self.transport = transport
+    self.keepAliveIdle = keepAliveIdle
   }
 }

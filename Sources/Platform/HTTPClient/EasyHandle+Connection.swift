@@ -30,10 +30,12 @@ extension EasyHandle {
     }
     if let certificate = settings.clientCertificate { try set(CURLOPT_SSLCERT, certificate) }
     if let key = settings.clientKey { try set(CURLOPT_SSLKEY, key) }
-    let idle = Int(clamping: max(settings.keepAliveIdle.wholeSeconds, 1))
-    try set(CURLOPT_TCP_KEEPALIVE, 1)
-    try set(CURLOPT_TCP_KEEPIDLE, idle)
-    try set(CURLOPT_TCP_KEEPINTVL, max(idle / 3, 1))
+    if let keepAliveIdle = settings.keepAliveIdle {
+      let idle = Int(clamping: max(keepAliveIdle.wholeSeconds, 1))
+      try set(CURLOPT_TCP_KEEPALIVE, 1)
+      try set(CURLOPT_TCP_KEEPIDLE, idle)
+      try set(CURLOPT_TCP_KEEPINTVL, max(idle / 3, 1))
+    }
     // The callback needs only one number, which is passed instead of a pointer.
     let timeout = UInt(UInt32(clamping: settings.unacknowledgedTimeout.nanoseconds / 1_000_000))
     try unsafe set(CURLOPT_SOCKOPTDATA, pointer: UnsafeRawPointer(bitPattern: timeout))
