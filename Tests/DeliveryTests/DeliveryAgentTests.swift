@@ -346,6 +346,33 @@ struct DeliveryAgentTests {
     }
   }
 
+  @Test("past positions are reported if updates with them fail without a reason, and those without them are accepted")
+  func unexplainedFailures() throws {
+    var bench = try Bench()
+    _ = bench.handle(.restored([Backlog.Record(try Bench.location(-10))]), at: 0)
+    for id in 1...4 as ClosedRange<UInt64> {
+      // Two failures may be due to the compact form.
+      try expectEqual(bench.send(Int(id) * 40).last, "send \(id) with past\(id > 2 ? ", plain" : "")")
+      expectEqual(
+        bench.handle(.ended(id: id, Bench.failure(.unavailable)), at: Double(id) * 40 + 1), ["failed unavailable"])
+    }
+    // The wait is the usual one.
+    expect(bench.agent.earliest.at > .boot + .seconds(161))
+    try expectEqual(bench.send(200).last, "send 5, plain")
+    expectEqual(bench.handle(.ended(id: 5, .accepted), at: 201), ["remove [200] delivered", "accepted 200 and 0"])
+    try expectEqual(bench.send(210).last, "send 6 with past, plain")
+    expectEqual(bench.handle(.ended(id: 6, Bench.failure(.unavailable)), at: 211), ["failed unavailable"])
+    try expectEqual(bench.send(240).last, "send 7, plain")
+    expectEqual(bench.handle(.ended(id: 7, .accepted), at: 241), ["remove [240] delivered", "accepted 240 and 0"])
+    try expectEqual(bench.send(250).last, "send 8 with past, plain")
+    expectEqual(bench.handle(.ended(id: 8, Bench.failure(.unavailable)), at: 251), ["failed unavailable"])
+    try expectEqual(bench.send(280).last, "send 9, plain")
+    expectEqual(
+      bench.handle(.ended(id: 9, .accepted), at: 281),
+      ["remove [280] delivered", "rejects backlog unavailable", "accepted 280 and 0"])
+    expectEqual(bench.agent.pendingCount, 7)
+  }
+
   @Test("a position that was accepted before and is now rejected alone is not replaced by an older one")
   func acceptedLiveRefused() throws {
     var bench = try Bench()

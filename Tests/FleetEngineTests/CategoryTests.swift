@@ -33,6 +33,7 @@ struct CategoryTests {
       let past =
         switch row.pastPositions {
         case .notSuspect: "no"
+        case .unexplained: "perhaps, if it happens again and again"
         case .tooMany: "perhaps, if they are too many"
         case .notPermitted: "perhaps, if they are not permitted"
         case .rejected: "perhaps, if one is invalid"

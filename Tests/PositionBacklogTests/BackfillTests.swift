@@ -66,7 +66,8 @@ struct BackfillTests {
       sizes.append(ids.count)
       if let failure = trouble ?? (ids.isEmpty ? nil : answer(seconds)) {
         if trouble == nil { refusals += 1 }
-        _ = backfill.failed(ids, failure.row.pastPositions, with: token)
+        // A network that fails usually has no connection.
+        _ = backfill.failed(ids, failure.row.pastPositions, wasSent: trouble != .network, with: token)
         return false
       }
       live = try? nextLive()
@@ -322,6 +323,96 @@ struct BackfillTests {
     for second in 1000..<1300 as Range<Int64> { try bench.add(second) }
     bench.drain()
     expect(bench.sizes.contains(100))
+  }
+
+  private static let causes: [UpdateFailure.Category] = [.unavailable, .notFleetEngine, .network]
+
+  @Test("after four unexplained failures in a row, one request has no past positions; if it fails too, nothing follows")
+  func unexplained() throws {
+    for cause in [UpdateFailure.Category.unavailable, .notFleetEngine] {
+      var bench = try Bench(300)
+      for _ in 0..<10 { _ = bench.request(cause) }
+      expectEqual(bench.sizes, [100, 100, 100, 100, 0, 100, 100, 100, 100, 0])
+      bench.drain()
+      expectEqual(bench.sizes.dropFirst(10), [100, 100, 100])
+      // The outage ends with the request without past positions.
+      for second in 1000..<1300 as Range<Int64> { try bench.add(second) }
+      for _ in 0..<4 { _ = bench.request(cause) }
+      bench.drain()
+      expectEqual(bench.sizes.dropFirst(13), [100, 100, 100, 100, 0, 100, 100, 100])
+      expect(bench.refused.isEmpty)
+    }
+  }
+
+  @Test("failures that past positions cannot cause are not counted")
+  func explained() throws {
+    var bench = try Bench(300)
+    for _ in 0..<6 { _ = bench.request(.throttled) }
+    for _ in 0..<6 { _ = bench.request(.unauthenticated) }
+    for _ in 0..<6 { _ = bench.request(.network) }
+    expect(!bench.sizes.contains(0))
+  }
+
+  @Test(
+    "a position with which requests fail unexplained is isolated, not dropped; it delays the live one by four, then one",
+    arguments: BackfillTests.causes, [1, 7, 100] as [Int64])
+  func unexplainedPoison(cause: UpdateFailure.Category, count: Int64) throws {
+    for poison in [0, count / 2, count - 1] {
+      var bench = try Bench(count)
+      bench.live = VehicleLocation(
+        coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: Timestamp(seconds: 150_000))
+      bench.answer = { $0.contains(poison) ? cause : nil }
+      // The failures before each accepted request.
+      var failures = [0]
+      for _ in 0..<1000 {
+        if bench.request() { failures.append(0) } else { failures[failures.count - 1] += 1 }
+      }
+      // Without a response, there may be too many: each smaller number is tried.
+      let more = cause == .network ? 3 : 1
+      expect(failures.allSatisfy { $0 <= 4 } && failures.count { $0 > 1 } <= more, "\(failures.filter { $0 > 0 })")
+      expectEqual(bench.delivered.sorted(), (0..<count).filter { $0 != poison })
+      expectEqual(bench.refused, [])
+      expectEqual(bench.backlog.count, 1)
+      expect(bench.refusals <= 24, "\(bench.refusals)")
+      bench.answer = { _ in nil }
+      bench.drain(140)
+      expect(bench.backlog.isEmpty)
+    }
+  }
+
+  @Test(
+    "if all requests with past positions fail, none is dropped, and they are tried less and less often",
+    arguments: BackfillTests.causes)
+  func allUnexplained(cause: UpdateFailure.Category) throws {
+    var bench = try Bench(300)
+    bench.answer = { _ in cause }
+    // A day of requests.
+    for _ in 0..<8640 { _ = bench.request() }
+    expect(bench.refused.isEmpty)
+    expectEqual(bench.backlog.count, 300)
+    expect(bench.refusals <= 160, "\(bench.refusals)")
+    bench.answer = { _ in nil }
+    bench.drain(440)
+    expectEqual(bench.delivered.count, 300)
+  }
+
+  @Test("random unexplained failures and outages drop nothing, even beside random rejections", arguments: 1...100)
+  func randomUnexplained(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var bench = try Bench(200, limit: Int.random(in: 1...40, using: &random))
+    let rate = Double.random(in: 0..<0.6, using: &random)
+    var outage = 0
+    for _ in 0..<6000 where !bench.backlog.isEmpty {
+      if outage == 0, Int.random(in: 0..<50, using: &random) == 0 { outage = Int.random(in: 1...20, using: &random) }
+      if outage > 0 || Double.random(in: 0..<1, using: &random) < rate {
+        outage = max(outage - 1, 0)
+        _ = bench.request(Int.random(in: 0..<10, using: &random) == 0 ? .rejected : .unavailable)
+      } else {
+        _ = bench.request()
+      }
+    }
+    expect(bench.refused.isEmpty)
+    expectEqual(Set(bench.delivered), Set(0..<200))
   }
 
   @Test("requests have fewer past positions after network failures, down to eight, and more as the network recovers")

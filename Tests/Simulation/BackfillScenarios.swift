@@ -256,6 +256,42 @@ struct BackfillScenarios {
   }
 
   @Test(
+    "if a server fails on all past positions after an outage, live updates continue, and no position is lost",
+    arguments: [
+      .failsPast(500, "INTERNAL"), .failsPast(504, "DEADLINE_EXCEEDED"), .failsPast(409, "ABORTED"), .dropsPast,
+    ] as [Fault.Kind])
+  func failsUntilFixed(kind: Fault.Kind) throws {
+    let world = try World.drive(
+      Scenario(duration: 9000, faults: [Fault(.unreachable, 200..<500), Fault(kind, 0..<6000)], tokenLife: 600))
+    let live = world.applied(500..<6000)
+    let first = try #require(live.first)
+    // Four failures at first.
+    expect(first.at < 620, "\(first.at)")
+    let gaps = zip(live, live.dropFirst()).map { $1.at - $0.at }
+    expect(gaps.allSatisfy { $0 <= 60 }, "\(gaps.max() ?? 0)")
+    expect(gaps.count { $0 > 13 } < 40, "\(gaps.count { $0 > 13 })")
+    expect(world.removals.allSatisfy { $0.reason == .delivered })
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    expect(world.longestGap(10..<8980) <= 13)
+  }
+
+  @Test("a position on which the server fails without an explanation is isolated, and delivered once it can be")
+  func failsOnOne() throws {
+    let faults = [Fault(.unreachable, 200..<1800)]
+    let steady = try World.drive(Scenario(duration: 6000, faults: faults))
+    let past = steady.server.applied.flatMap(\.past).map(World.second).sorted()
+    let bad = past[40]
+    let world = try World.drive(Scenario(duration: 9000, faults: faults + [Fault(.failsPositions([bad]), 0..<6000)]))
+    expect(world.removals.allSatisfy { $0.reason == .delivered })
+    expectEqual(world.agent.delivery.pendingCount, 0)
+    let live = world.applied(1800..<9000)
+    expect(zip(live, live.dropFirst()).allSatisfy { $1.at - $0.at <= 60 })
+    // All others are delivered in 20 minutes.
+    let arrived = Set(world.applied(0..<3000).flatMap { $0.past + [$0.live] }.map(World.second))
+    expectEqual(past.filter { !arrived.contains($0) }, [bad])
+  }
+
+  @Test(
     "the reported thinning error also holds between positions whose times are wrong by the same amount",
     arguments: [
       Scenario(

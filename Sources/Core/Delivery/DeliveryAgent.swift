@@ -71,8 +71,7 @@ package struct DeliveryAgent: Sendable {
     var newestDue: Timestamp?
     /// The timestamp of a live position that the server rejected with nothing else in the request.
     var rejectedLive: Timestamp?
-    /// Why the last update was rejected, if the next one omits its past positions; reported if they prove to be the
-    /// cause.
+    /// Why the last update with past positions failed; reported if they prove to be the cause.
     var backlogRejection: UpdateFailure?
     /// The live position of a compact update that was rejected: it is sent once more in the plain form.
     var rejectedCompactLive: VehicleLocation?
@@ -578,9 +577,11 @@ package struct DeliveryAgent: Sendable {
       let isBlameless = attempt.isSubstitute || attempt.update.live.time == vehicle.delivered?.time
       vehicle.rejectedLive = isBlameless ? nil : attempt.update.live.time
     }
-    if backfill.failed(attempt.records, failure.category.row.pastPositions, with: attempt.token) {
+    if !attempt.records.isEmpty { vehicle.backlogRejection = failure }
+    if backfill.failed(
+      attempt.records, failure.category.row.pastPositions, wasSent: !failure.isUnsent, with: attempt.token)
+    {
       gate.hold(for: AttemptLimiter.spacing, at: now)
-      vehicle.backlogRejection = failure
       return .suspectsBacklog(failure)
     }
     backOff(after: failure, at: now)

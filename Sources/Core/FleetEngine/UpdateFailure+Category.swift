@@ -52,6 +52,8 @@ extension UpdateFailure.Category {
   /// Whether the past positions in a failed request may be the cause.
   package enum PastPositions: Sendable {
     case notSuspect
+    /// The failure is usually an outage, but a server or gateway that cannot process them may fail in the same way.
+    case unexplained
     /// The request may have been too large for the network: the next request has fewer past positions.
     case tooMany
     /// The token may not permit past positions.
@@ -69,9 +71,9 @@ extension UpdateFailure.Category {
     case .unavailable:
       // Even the first wait is long: a fleet that retries within a second or two triples the load of a server that is
       // overloaded.
-      Row(backoff: .seconds(15, cap: 30), isTransient: true)
+      Row(backoff: .seconds(15, cap: 30), isTransient: true, pastPositions: .unexplained)
     case .notFleetEngine:
-      Row(backoff: .seconds(5, cap: 300), isFromOtherServer: true)
+      Row(backoff: .seconds(5, cap: 300), isFromOtherServer: true, pastPositions: .unexplained)
     case .throttled:
       Row(backoff: .seconds(20, cap: 90), isEvaluated: true)
     case .unauthenticated:

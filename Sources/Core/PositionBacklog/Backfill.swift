@@ -18,6 +18,12 @@ package import Timekeeping
 ///
 /// If the server also denies a request without past positions, what it denies is the token, and the next requests have
 /// no past positions until one is accepted.
+///
+/// Any other failure, such as 500 or no response, may be an outage, but past positions can cause it too. So after
+/// `failuresBeforeTest` of them in a row the next request has only the live position. If that fails too, it is an
+/// outage, and nothing follows. If it is accepted, and so are those after the next two failures, the past positions are
+/// bisected as after a rejection. But such a failure never counts toward a drop: the position stays in the backlog
+/// until it is accepted or too old.
 package struct Backfill: Sendable {
   /// The maximum size of the past positions in one request, in bytes. A hundred positions of a typical receiver are 26
   /// kB. At the edge of a cell, with 40 kbit/s of uplink, 32 kB take 7 s of the 15 s timeout, which leaves time for a
@@ -26,6 +32,8 @@ package struct Backfill: Sendable {
   /// The batch size is not reduced below this on a failing network: smaller requests save less than the handshake
   /// costs.
   static let minimumBatch = 8
+  /// Unexplained failures in a row before a request without past positions.
+  static let failuresBeforeTest = 4
   /// Counted rejections before a position is dropped. Random rejections are worst if one request in ten is rejected:
   /// even then, fewer than one in 10,000 of the good positions that were quarantined are dropped.
   static let rejectionsBeforeDrop = 3
@@ -40,15 +48,32 @@ package struct Backfill: Sendable {
   static let minimumSuspension = Duration.seconds(120)
   private static let maximumSuspension = Duration.seconds(1920)
 
-  /// A rejected request with past positions: the request without them shows whether they are the cause.
-  private enum UnresolvedRejection {
+  /// A failed request with past positions: the request without them shows whether they are the cause.
+  private enum UnresolvedFailure {
     case notPermitted(AccessToken)
     case rejected([Backlog.ID])
+    /// A failure that the server did not explain, after an accepted request.
+    case unexplained([Backlog.ID])
+    /// The same, and the past position was the control position.
+    case unexplainedControl(AccessToken)
+    /// Unexplained failures in a row: an acceptance now may be the end of an outage, or there were too many positions
+    /// for the network.
+    case inconclusive
+
+    /// Whether it may be an outage: then nothing follows if the request without past positions fails too.
+    var mayBeOutage: Bool {
+      switch self {
+      case .notPermitted, .rejected: false
+      case .unexplained, .unexplainedControl, .inconclusive: true
+      }
+    }
   }
 
-  /// A position that was rejected as the only past one.
+  /// A position with which a request failed that had no other past ones.
   private struct Quarantined {
     let id: Backlog.ID
+    /// Whether the server rejected it the last time; otherwise the failure was unexplained, and does not count.
+    var isRejected: Bool
     var countedRejections = 0
     /// The last rejection may still count: the control position decides.
     var isUndecided = true
@@ -86,8 +111,12 @@ package struct Backfill: Sendable {
   /// The number of accepted requests with as many positions as the ceiling before more are tried; doubles each time a
   /// ceiling is found.
   private var acceptancesBeforeRaise = Backfill.initialAcceptancesBeforeRaise
-  private var unresolved: UnresolvedRejection?
-  /// Positions that were rejected together, at least one of which is bad; oldest first.
+  private var unresolved: UnresolvedFailure?
+  /// Unexplained failures of requests with past positions since one was accepted, or since one without them failed;
+  /// from `failuresBeforeTest` on, a request without them was accepted between two of them.
+  private var unexplainedFailures = 0
+  private var wasLastAccepted = false
+  /// Positions with which a request failed, at least one of which is bad; oldest first.
   private var suspects: [Backlog.ID] = []
   /// The largest number of suspects that was accepted together.
   private var largestAcceptedPart = 0
@@ -180,6 +209,8 @@ package struct Backfill: Sendable {
   /// - Returns: records that the server is now known to reject.
   package mutating func accepted(_ carried: [Backlog.ID]) -> [Backlog.ID] {
     unresolved = nil
+    unexplainedFailures = 0
+    wasLastAccepted = true
     isTokenDenied = false
     suspension = nil
     suspensionTime = Backfill.minimumSuspension
@@ -226,40 +257,37 @@ package struct Backfill: Sendable {
 
   /// A request without past positions was accepted.
   ///
-  /// - Returns: whether the same request with past positions was rejected before.
+  /// - Returns: whether past positions are known to be the cause of the failure before it.
   package mutating func acceptedWithoutPast(at now: BootInstant) -> Bool {
     countAcceptance()
     isTokenDenied = false
+    wasLastAccepted = true
     guard let unresolved else { return false }
     self.unresolved = nil
     switch unresolved {
-    case .notPermitted(let token): suspend(token, at: now)
-    case .rejected(let carried):
-      guard carried.count == 1, let only = carried.first else {
-        if suspects.isEmpty { (largestAcceptedPart, isPartReduced) = (0, false) }
-        suspects = carried
-        return true
-      }
-      suspects = []
-      batchSize = 1
-      if let index = quarantined.firstIndex(where: { $0.id == only }) {
-        quarantined[index].acceptancesBeforeRetry = min(
-          quarantined[index].acceptancesBeforeRetry * 2, Backfill.maximumAcceptancesBeforeRetry)
-        (quarantined[index].acceptances, quarantined[index].isUndecided) = (0, true)
-      } else {
-        quarantined.append(Quarantined(id: only))
-      }
+    case .notPermitted(let token), .unexplainedControl(let token): suspend(token, at: now)
+    case .rejected(let carried): isolate(carried, isRejected: true)
+    case .unexplained(let carried): isolate(carried, isRejected: false)
+    case .inconclusive: return false
     }
     return true
   }
 
   /// A request was not accepted.
   ///
-  /// - Parameter suspected: what the failure says about the past positions.
+  /// - Parameters:
+  ///   - suspected: what the failure says about the past positions.
+  ///   - wasSent: whether the request may have reached the server; if not, past positions are not the cause.
   /// - Returns: whether to send it again without them before treating it as a failure.
   package mutating func failed(
-    _ carried: [Backlog.ID], _ suspected: UpdateFailure.Category.PastPositions, with token: AccessToken
+    _ carried: [Backlog.ID], _ suspected: UpdateFailure.Category.PastPositions, wasSent: Bool = true,
+    with token: AccessToken
   ) -> Bool {
+    defer { wasLastAccepted = false }
+    if carried.isEmpty {
+      unexplainedFailures = 0
+      if unresolved?.mayBeOutage ?? false { unresolved = nil }
+    }
     switch suspected {
     case .notPermitted, .rejected:
       guard unresolved == nil, !carried.isEmpty else {
@@ -273,10 +301,52 @@ package struct Backfill: Sendable {
       unresolved = suspected == .notPermitted || isControlSelected ? .notPermitted(token) : .rejected(carried)
       return true
     case .tooMany:
+      guard !carried.isEmpty else { return false }
       // The request may be too large for this network: the live position has priority.
-      if !carried.isEmpty { batchSize = max(batchSize / 2, min(Backfill.minimumBatch, batchSize)) }
-      return false
-    case .notSuspect: return false
+      if wasSent {
+        failedUnexplained(carried, mayBeTooMany: carried.count > Backfill.minimumBatch, with: token)
+      }
+      batchSize = max(batchSize / 2, min(Backfill.minimumBatch, batchSize))
+    case .unexplained:
+      if wasSent, !carried.isEmpty { failedUnexplained(carried, mayBeTooMany: false, with: token) }
+    case .notSuspect: break
+    }
+    return false
+  }
+
+  /// Decides whether the next request has no past positions, and what follows if it is accepted.
+  private mutating func failedUnexplained(_ carried: [Backlog.ID], mayBeTooMany: Bool, with token: AccessToken) {
+    // Once may be chance, on a connection that loses most requests.
+    let limit = Backfill.failuresBeforeTest
+    unexplainedFailures = min(unexplainedFailures + 1, limit + 2)
+    let areSuspected =
+      unexplainedFailures == limit + 2 || isControlSelected || !suspects.isEmpty
+      || quarantined.contains { !$0.isRejected }
+    if wasLastAccepted, areSuspected, !mayBeTooMany {
+      unresolved = isControlSelected ? .unexplainedControl(token) : .unexplained(carried)
+    } else if unexplainedFailures >= limit {
+      unresolved = .inconclusive
+    }
+  }
+
+  // MARK: - Isolation
+
+  /// A request failed with these past positions, and was accepted without them.
+  private mutating func isolate(_ carried: [Backlog.ID], isRejected: Bool) {
+    guard carried.count == 1, let only = carried.first else {
+      if suspects.isEmpty { (largestAcceptedPart, isPartReduced) = (0, false) }
+      suspects = carried
+      return
+    }
+    suspects = []
+    batchSize = 1
+    if let index = quarantined.firstIndex(where: { $0.id == only }) {
+      quarantined[index].acceptancesBeforeRetry = min(
+        quarantined[index].acceptancesBeforeRetry * 2, Backfill.maximumAcceptancesBeforeRetry)
+      (quarantined[index].acceptances, quarantined[index].isUndecided) = (0, true)
+      quarantined[index].isRejected = isRejected
+    } else {
+      quarantined.append(Quarantined(id: only, isRejected: isRejected))
     }
   }
 
@@ -287,7 +357,7 @@ package struct Backfill: Sendable {
   /// - Returns: the positions that have been rejected often enough.
   private mutating func confirmRejections() -> [Backlog.ID] {
     for index in quarantined.indices where quarantined[index].isUndecided {
-      quarantined[index].countedRejections += 1
+      if quarantined[index].isRejected { quarantined[index].countedRejections += 1 }
       quarantined[index].isUndecided = false
     }
     let rejected = quarantined.filter { $0.countedRejections >= Backfill.rejectionsBeforeDrop }.map(\.id)

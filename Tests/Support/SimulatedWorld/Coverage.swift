@@ -458,11 +458,11 @@ enum ActCase: CaseIterable {
 
 /// Faults.
 enum FaultCase: CaseIterable {
-  case nameServersDead, unresolved, unreachable, silent, loss, answersLost, captivePortal, certificateNotYetValid,
-    latency, answersLate, bandwidth
-  case slow, answers, answersSometimes, refusesCompact, refusesCompactWithPage, deniesPast, rejectsPast, mostPast,
-    mostBytes, rejectsLivePositions, rejectsPositions, refusesRepeats, refusesOfflinePositions, revoked, serverClock,
-    closedUnanswered, badConnections
+  case nameServersDead, unresolved, unreachable, silent, loss, answersLost, dropsPast, captivePortal,
+    certificateNotYetValid, latency, answersLate, bandwidth
+  case slow, answers, answersSometimes, refusesCompact, refusesCompactWithPage, deniesPast, rejectsPast, failsPast,
+    failsPositions, mostPast, mostBytes, rejectsLivePositions, rejectsPositions, refusesRepeats,
+    refusesOfflinePositions, revoked, serverClock, closedUnanswered, badConnections
   case providerClock, providerUndated, providerDown, providerAnswers, providerWebPage, providerForeign, providerStale
   case noFix, ahead, behind, undated, jump, twice, swapped, heldBack, noTime
   case noise, bytesLost, speed, unplugged, mute
@@ -479,6 +479,7 @@ enum FaultCase: CaseIterable {
       case .silent: .silent
       case .loss: .loss
       case .answersLost: .answersLost
+      case .dropsPast: .dropsPast
       case .captivePortal: .captivePortal
       case .certificateNotYetValid: .certificateNotYetValid
       case .latency: .latency
@@ -491,6 +492,8 @@ enum FaultCase: CaseIterable {
       case .refusesCompact(_, .page): .refusesCompactWithPage
       case .deniesPast: .deniesPast
       case .rejectsPast: .rejectsPast
+      case .failsPast: .failsPast
+      case .failsPositions: .failsPositions
       case .mostPast: .mostPast
       case .mostBytes: .mostBytes
       case .rejectsLivePositions: .rejectsLivePositions

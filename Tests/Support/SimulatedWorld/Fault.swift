@@ -28,6 +28,8 @@ struct Fault: Sendable {
     case loss(Double)
     /// The server receives requests, but its responses are lost.
     case answersLost
+    /// Packets of requests with past locations are dropped.
+    case dropsPast
     /// A captive portal: a web page for every request.
     case captivePortal
     case certificateNotYetValid
@@ -52,6 +54,10 @@ struct Fault: Sendable {
     case deniesPast
     /// Rejects requests with past locations as invalid: 400 INVALID_ARGUMENT.
     case rejectsPast
+    /// Fails on requests with past locations, with this HTTP status and status of google.rpc.Status.
+    case failsPast(Int, String)
+    /// Fails on past locations whose second since boot is one of these: 500 INTERNAL.
+    case failsPositions(Set<Int>)
     /// Rejects requests with more past locations than this.
     case mostPast(Int)
     /// Rejects requests whose body has more bytes than this.
@@ -161,12 +167,11 @@ struct Fault: Sendable {
 
   var place: Place {
     switch kind {
-    case .nameServersDead, .unresolved, .unreachable, .silent, .loss, .answersLost, .captivePortal,
+    case .nameServersDead, .unresolved, .unreachable, .silent, .loss, .answersLost, .dropsPast, .captivePortal,
       .certificateNotYetValid, .latency, .answersLate, .bandwidth:
       .network
-    case .slow, .answers, .answersSometimes, .refusesCompact, .deniesPast, .rejectsPast, .mostPast, .mostBytes,
-      .rejectsPositions,
-      .rejectsLivePositions, .refusesRepeats, .refusesOfflinePositions,
+    case .slow, .answers, .answersSometimes, .refusesCompact, .deniesPast, .rejectsPast, .failsPast, .failsPositions,
+      .mostPast, .mostBytes, .rejectsPositions, .rejectsLivePositions, .refusesRepeats, .refusesOfflinePositions,
       .revoked, .serverClock, .badConnections, .closedUnanswered:
       .server
     case .providerDown, .providerAnswers, .providerWebPage, .providerForeign, .providerStale, .providerClock,

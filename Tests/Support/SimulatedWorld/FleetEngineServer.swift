@@ -161,6 +161,8 @@ struct FleetEngineServer {
         switch fault.kind {
         case .deniesPast where !past.isEmpty: .refused(403, "PERMISSION_DENIED", "no past locations for you")
         case .rejectsPast where !past.isEmpty: .refused(400, "INVALID_ARGUMENT", "unknown field")
+        case .failsPast(let status, let code) where !past.isEmpty: .refused(status, code, "simulated error")
+        case .failsPositions(let seconds) where has(seconds, past): .refused(500, "INTERNAL", "simulated error")
         case .mostPast(let most) where past.count > most: .refused(400, "INVALID_ARGUMENT", "too many")
         case .mostBytes(let most) where request.body.count > most: .refused(413, "INVALID_ARGUMENT", "too large")
         case .rejectsPositions(let seconds) where has(seconds, past),

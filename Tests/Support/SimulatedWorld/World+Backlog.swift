@@ -80,7 +80,8 @@ extension World {
     let mayStayPending = scenario.faults.contains { fault in
       switch fault.kind {
       // After rejections, and with timestamps from the future, positions may stay pending.
-      case .deniesPast, .rejectsPast, .answers, .answersSometimes, .rejectsPositions, .rejectsLivePositions, .ahead:
+      case .deniesPast, .rejectsPast, .failsPast, .failsPositions, .dropsPast, .answers, .answersSometimes,
+        .rejectsPositions, .rejectsLivePositions, .ahead:
         true
       default: false
       }

@@ -20,18 +20,20 @@ extension World {
       if time > end { return .failure(TransportFailure(.certificateExpired, "expired"), after: .milliseconds(90)) }
     }
     for fault in scenario.faults where fault.place == .network && fault.isActive(at: second) {
-      guard let obstacle = obstacle(of: fault.kind) else { continue }
+      guard let obstacle = obstacle(of: fault.kind, request) else { continue }
       coverage.faults.cover(FaultCase(fault.kind))
       return obstacle
     }
     return .nothing
   }
 
-  private func obstacle(of kind: Fault.Kind) -> Obstacle? {
+  private func obstacle(of kind: Fault.Kind, _ request: HTTPRequest) -> Obstacle? {
     switch kind {
     case .nameServersDead: .failure(TransportFailure(.unresolved, "name servers dead"), after: .seconds(15))
     case .unresolved: .failure(TransportFailure(.unresolved, "no such host"), after: .milliseconds(40))
     case .unreachable: .failure(TransportFailure(.unreachable, "no route"), after: .milliseconds(1))
+    case .dropsPast where request.url.contains("pastLocations"):
+      .failure(TransportFailure(.timedOut, "no response"), after: .seconds(15))
     case .silent: .failure(TransportFailure(.timedOut, "no response"), after: .seconds(15))
     case .certificateNotYetValid:
       .failure(TransportFailure(.certificateNotYetValid, "not yet"), after: .milliseconds(90))
@@ -49,7 +51,7 @@ extension World {
       guard fault.place == .network, fault.isActive(at: second) else { return false }
       switch fault.kind {
       case .loss(let part): return Double.random(in: 0..<1, using: &random) < part / 2
-      case .latency, .answersLate, .bandwidth: return false
+      case .latency, .answersLate, .bandwidth, .dropsPast: return false
       default: return true
       }
     }
