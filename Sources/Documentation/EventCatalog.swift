@@ -60,8 +60,8 @@ package enum EventCatalog {
       10:28:00  The pause has ended after 30 min
       10:58:00  Offline (unavailable): UNAVAILABLE: simulated error
       11:08:15  Still offline after 10 min (unavailable): UNAVAILABLE: simulated error; 42 attempts since this was last reported
-      11:58:07  Online: Fleet Engine accepts updates, after 60 min offline; 261 of 361 past positions still pending
-      11:58:32  361 past positions delivered
+      11:58:07  Online: Fleet Engine accepts updates, after 60 min offline; 361 past positions still pending
+      11:58:42  361 past positions delivered
       14:00:00  Stopping: received SIGTERM
       14:00:00  Stopped, all positions delivered
       ```
