@@ -45,19 +45,6 @@ struct FixFilterMotionTests {
     expectNil(try bench.drive(25, by: 294, speed: 14))
   }
 
-  @Test("a single fix between two gaps confirms nothing: the first after the second gap needs another one, too")
-  func secondGap() throws {
-    var bench = Bench()
-    expect(try bench.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })
-    try expectEqual(bench.drive(70, by: 1200, speed: 20, east: 100), .unsettled)
-    try expectEqual(bench.drive(130, by: 1200, speed: 20, east: 300), .unsettled)
-    try expectEqual(bench.drive(131, by: 20, speed: 20), .unsettled)
-    try expectNil(bench.drive(132, by: 20, speed: 20))
-    // A receiver that has become slow.
-    let slow = try [140.0, 147, 154].map { try bench.drive($0, by: 140, speed: 20, east: 100) }
-    expectEqual(slow, [.unsettled, nil, nil])
-  }
-
   @Test("a parked receiver that repeats its position exactly is not frozen", arguments: [0, 0.5, 1.9, nil])
   func staticNavigation(speed: Double?) throws {
     var bench = Bench()

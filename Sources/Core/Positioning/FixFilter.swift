@@ -405,14 +405,6 @@ package struct FixFilter: Sendable {
       self.settling = (candidate, candidate)
       return false
     }
-    if silence >= FixFilter.minimumGap, let period = reference.period, period <= FixFilter.maximumPeriod,
-      !candidate.bridges(gapAfter: settling.last)
-    {
-      // Another gap: the single fix between them confirms nothing. If the receiver has become slow, its next fix does.
-      self.reference?.period = silence
-      self.settling = (candidate, candidate)
-      return false
-    }
     if candidate.time > settling.last.time, candidate.isReachable(from: settling.last, at: speedLimit),
       !motionTrust.isTrusted || candidate.isConsistent(with: settling.last, minimumSlack: FixReference.settlingSlack)
     {
