@@ -108,13 +108,8 @@ struct ConfirmedReloadTests {
     expectEqual(daemon.run?.settings.confirmation?.left(at: .boot), .seconds(20))
     // The new source reports no fix.
     _ = handle(.start, at: 1)
-    var second: Int64 = 1
-    while let next = daemon.nextDeadline, second < 60 {
-      second = max(second, (next - .boot).wholeSeconds)
-      if handle(.deadline, at: second).contains(.readKeptSettings(isReverting: true)) { break }
-    }
-    expectEqual(second, 21)
-    let kept = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: second)
+    expectEqual(reverts(from: 1), 21)
+    let kept = handle(.keptSettingsRead(.read(.valid(try Self.configuration(Self.old)))), at: 21)
     let why = "\(Self.why), because no fix came: no source is set"
     let order = kept.filter {
       switch $0 {
@@ -135,10 +130,10 @@ struct ConfirmedReloadTests {
     try expectNil(daemon.rejection(of: Self.configuration(Self.old)))
     // The same files are not tried again, but changed files are.
     expect(
-      reload(try Self.configuration(Self.parts { $0.source = "x" }), at: second + 1).contains {
+      reload(try Self.configuration(Self.parts { $0.source = "x" }), at: 22).contains {
         if case .respond(id: 4, .refused(.settingsRefused, let text)) = $0 { text.contains(why) } else { false }
       })
-    let changed = reload(try Self.configuration(Self.parts { $0.all = "c" }), at: second + 2)
+    let changed = reload(try Self.configuration(Self.parts { $0.all = "c" }), at: 23)
     expect(changed.contains(.useSettings) && daemon.run?.publication.settings.revertReason == nil)
   }
 
