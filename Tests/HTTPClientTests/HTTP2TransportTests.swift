@@ -384,6 +384,14 @@ struct HTTP2TransportTests {
     }
   }
 
+  @Test("the connection of a request that timed out is reset, so that the request does not arrive after its deadline")
+  func timedOutIsReset() throws {
+    let bench = try Bench("silence")
+    try expectEqual(bench.fixture.failure(bench.request(deadline: .milliseconds(500))).kind, .timedOut)
+    let lines = try bench.server.lines(running: bench.fixture.loop) { $0.contains { $0.hasPrefix("ended") } }
+    expectEqual(lines.last { $0.hasPrefix("ended") }, "ended by a reset")
+  }
+
   @Test("a completion handler can send another request, and can release the client")
   func reentrancy() throws {
     let server = try ScriptedTLSServer("", alpn: "h2")

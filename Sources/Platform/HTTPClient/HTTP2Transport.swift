@@ -38,8 +38,9 @@ final class HTTP2Transport {
     var preface: [UInt8] = []
     /// Whether it has carried a request.
     var hasCarriedRequest = false
-    /// Whether a request was cancelled, with no response since: the request's unsent data must not arrive late.
-    var hasCancelledRequest = false
+    /// Whether a request was cancelled or failed together with the connection, with no response since: the request's
+    /// unsent data must not arrive late.
+    var hasUnansweredRequest = false
 
     init(_ address: WebAddress) {
       self.address = address
@@ -123,7 +124,7 @@ final class HTTP2Transport {
     isInCall = true
     if current?.completion === completion {
       current = nil
-      channel?.hasCancelledRequest = true
+      channel?.hasUnansweredRequest = true
       feed(.cancel, to: channel)
     }
     // A request without a stream ends without an effect, and others may have been queued behind it.
@@ -227,7 +228,7 @@ final class HTTP2Transport {
     channel.connection?.wipe()
     channel.connection = nil
     channel.preface = []
-    channel.tls?.close(discardingUnsent: channel.hasCancelledRequest)
+    channel.tls?.close(discardingUnsent: channel.hasUnansweredRequest)
     channel.tls = nil
   }
 
@@ -288,11 +289,12 @@ final class HTTP2Transport {
     }
     var outcome: HTTPOutcome?
     if let answer {
-      channel.hasCancelledRequest = false
+      channel.hasUnansweredRequest = false
       onResponse?()
       outcome = .response(answer)
     } else if let failure {
       if failure.needsHTTP1 { http1Origin = channel.address.origin }
+      if closesConnection { channel.hasUnansweredRequest = true }
       outcome = .failure(TransportFailure(failure.kind, failure.message, isConnectionOpen: !closesConnection))
     }
     let request = outcome == nil ? nil : current
