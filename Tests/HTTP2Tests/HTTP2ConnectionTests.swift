@@ -364,7 +364,6 @@ struct HTTP2ConnectionTests {
     transcript.receive(server.headers(1))
     transcript.receive(ScriptedServer.reset(1, code.rawValue))
     expectEqual(transcript.failures.map(\.kind), [kind])
-    expectEqual(transcript.failures.first?.needsHTTP1, (code == .http11Required))
     expect(transcript.canSend())
     _ = transcript.takeLines()
     transcript.send()

@@ -310,6 +310,17 @@ struct HTTP2TransportTests {
     expectEqual(lines.count { $0.hasPrefix("request 1 ") }, 2)
   }
 
+  @Test("if a server requires HTTP/1.1, the failure of every attempt says so and names the setting")
+  func requiresHTTP1() throws {
+    let bench = try Bench("requires-http1,requires-http1")
+    for _ in 0..<2 {
+      let failure = try bench.fixture.failure(bench.request())
+      expectEqual(failure.kind, .malformed)
+      expect(failure.message.hasSuffix("HTTP_1_1_REQUIRED); set fleet_engine.transport = \"http1\""), "\(failure)")
+    }
+    try expectEqual(bench.connections(1), ["connection h2"])
+  }
+
   @Test("with HTTP/1.1 configured, nothing else is offered")
   func http1() throws {
     let bench = try Bench("", alpn: "h2,http/1.1", transport: .http1)

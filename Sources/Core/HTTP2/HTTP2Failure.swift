@@ -166,6 +166,8 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
   package var message: String {
     switch self {
     case .unprocessed: "the server has not processed the request (HTTP/2 REFUSED_STREAM or GOAWAY)"
+    case .reset(.http11Required), .goAway(.http11Required):
+      "the server requires HTTP/1.1 (HTTP/2 HTTP_1_1_REQUIRED); set fleet_engine.transport = \"http1\""
     case .reset(let code): "the server ended the request (HTTP/2 \(code?.name ?? "unknown error"))"
     case .goAway(let code): "the server ended the connection (HTTP/2 GOAWAY, \(code?.name ?? "unknown error"))"
     case .lost(let reason), .ended(let reason): reason
@@ -178,7 +180,4 @@ package enum HTTP2Failure: Error, Equatable, Sendable {
     case .unsendable(let reason): reason
     }
   }
-
-  /// Whether the server requires HTTP/1.1 for this request.
-  package var needsHTTP1: Bool { self == .reset(.http11Required) || self == .goAway(.http11Required) }
 }

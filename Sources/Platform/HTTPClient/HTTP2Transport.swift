@@ -293,7 +293,6 @@ final class HTTP2Transport {
       onResponse?()
       outcome = .response(answer)
     } else if let failure {
-      if failure.needsHTTP1 { http1Origin = channel.address.origin }
       if closesConnection { channel.hasUnansweredRequest = true }
       outcome = .failure(TransportFailure(failure.kind, failure.message, isConnectionOpen: !closesConnection))
     }

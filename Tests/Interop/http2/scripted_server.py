@@ -55,6 +55,7 @@ ACTIONS = {
     "goaway-calm": lambda s: [go_away(0, 11), None],
     "refuse": lambda s: [frame(3, 0, s, struct.pack(">I", 7))],
     "reset": lambda s: [frame(3, 0, s, struct.pack(">I", 2))],
+    "requires-http1": lambda s: [frame(3, 0, s, struct.pack(">I", 13))],
     "reset-amid": lambda s: [frame(1, 4, s, STATUS_200) + frame(0, 0, s, b"{") + frame(3, 0, s, struct.pack(">I", 2))],
     "reset-after": lambda s: [answer(s) + frame(3, 0, s, bytes(4))],
     "close": lambda s: [None],
