@@ -401,15 +401,21 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), [])
   }
 
-  @Test("a connection whose server sends no SETTINGS is closed after ten seconds")
+  @Test("a server that is silent for ten seconds after the handshake is reported as silent, and its connection closed")
   func noSettings() {
-    let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))
-    transcript.handle(.connected)
-    _ = transcript.takeLines()
-    expectEqual(transcript.nextDeadline, transcript.now + .seconds(10))
-    transcript.now = transcript.now + .seconds(10)
-    transcript.handle(.deadline)
-    expectEqual(transcript.takeLines(), ["GOAWAY SETTINGS_TIMEOUT", "close"])
+    for isBusy in [false, true] {
+      let transcript = Transcript(connection: HTTP2Connection(userAgent: "test", idleTimeout: .seconds(100)))
+      transcript.handle(.connected)
+      if isBusy { transcript.send() }
+      _ = transcript.takeLines()
+      expectEqual(transcript.nextDeadline, transcript.now + .seconds(10))
+      transcript.now = transcript.now + .seconds(10)
+      transcript.handle(.deadline)
+      expectEqual(transcript.lines.last, "close")
+      let failures: [HTTP2Failure] = isBusy ? [.ended("no response from the server after the TLS handshake")] : []
+      expectEqual(transcript.failures, failures)
+      expect(transcript.failures.allSatisfy { $0.kind == .broken })
+    }
   }
 
   @Test("a closed connection fails the request; without a request there is no failure")

@@ -172,7 +172,10 @@ package struct HTTP2Connection: ~Copyable, Sendable {
 
   private mutating func checkDeadlines(at now: BootInstant) throws(HTTP2Failure) {
     if let stream, stream.deadline <= now { throw .timedOut }
-    if let settingsDeadline, settingsDeadline <= now { throw .violation(.settingsMissing) }
+    // SETTINGS is the server's first frame, so its absence is silence, most often because the path is dead.
+    if let settingsDeadline, settingsDeadline <= now {
+      throw .ended("no response from the server after the TLS handshake")
+    }
   }
 
   private mutating func end(_ reason: String) {

@@ -43,8 +43,6 @@ package enum HTTP2ErrorCode: UInt32, Sendable, CaseIterable {
 package enum HTTP2Violation: String, Sendable, CaseIterable {
   /// The first frame is not SETTINGS (3.4): the server does not support HTTP/2.
   case noPreface
-  /// There was no SETTINGS frame in time (3.4).
-  case settingsMissing
   /// A frame longer than allowed (4.2).
   case frameTooLong
   /// A frame of a fixed length has a different length (6).
@@ -83,7 +81,6 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
     case .compression: .compressionError
     case .flowControl: .flowControlError
     case .headerBlockTooLong, .flood: .enhanceYourCalm
-    case .settingsMissing: .settingsTimeout
     default: .protocolError
     }
   }
@@ -92,7 +89,6 @@ package enum HTTP2Violation: String, Sendable, CaseIterable {
   var phrase: String {
     switch self {
     case .noPreface: "its first frame is not SETTINGS"
-    case .settingsMissing: "it sends no SETTINGS"
     case .frameTooLong: "a frame is longer than allowed"
     case .frameLength: "a frame has a wrong length"
     case .frameStream: "a frame has a wrong stream"
