@@ -33,6 +33,20 @@ struct NetlinkMessageTests {
     expectEqual(routes.map(\.family), [.ipv4, .ipv6])
     expectEqual(routes.first?.gateway, [10, 64, 7, 1])
     expectEqual(routes.first?.priority, 700)
+    expectEqual(routes.map(\.table), [254, 254])
+  }
+
+  @Test("a route to half of all addresses is parsed, as OpenVPN adds it, and the number of a table above 255")
+  func halfRoute() {
+    let header: [UInt8] = [44, 0, 0, 0, 24, 0, 0, 0] + [UInt8](repeating: 0, count: 8)
+    let attributes: [UInt8] = [8, 0, 15, 0, 0x6C, 0xCA, 0, 0, 8, 0, 4, 0, 3, 0, 0, 0]
+    for prefixLength in [UInt8(0), 1, 2] {
+      let route = NetworkTable.Route(
+        family: .ipv4, links: [3], gateway: [], priority: 0, prefixLength: prefixLength, table: 51_820)
+      let rtmsg: [UInt8] = [2, prefixLength, 0, 0, 252, 3, 0, 1, 0, 0, 0, 0]
+      let messages = NetlinkMessage.decode(header + rtmsg + attributes).map(\.message)
+      expectEqual(messages, [prefixLength < 2 ? .defaultRoute(route) : .other])
+    }
   }
 
   @Test("a default route with two next hops has two links")

@@ -92,4 +92,52 @@ struct NetworkTableTests {
     expect(state(hasOther: false, hasRoute: false).mayInvalidateConnections(of: state(hasOther: true, hasRoute: false)))
     expect(!both.mayInvalidateConnections(of: state(hasOther: true, hasRoute: false)))
   }
+
+  /// wwan0 with the main table's default route of metric 700, and another link with a route of its own.
+  private static func state(
+    modemAddress: UInt8 = 2, other: String, otherAddress: UInt8 = 5, metric: UInt32 = 0, prefixLength: UInt8 = 0,
+    table number: UInt32 = NetworkTable.Route.mainTable, hasOtherRoute: Bool = true
+  ) -> NetworkState {
+    var table = NetworkTableTests.table(
+      address: [10, 0, 0, modemAddress],
+      routes: [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 700)])
+    table.add(.link(NetworkTable.Link(index: 3, name: other, isUp: true, isRunning: true, isLoopback: false)))
+    table.add(.address(NetworkTable.Address(link: 3, family: .ipv4, bytes: [192, 168, 1, otherAddress])))
+    if hasOtherRoute {
+      table.add(
+        .defaultRoute(
+          NetworkTable.Route(
+            family: .ipv4, links: [3], gateway: [192, 168, 1, 1], priority: metric, prefixLength: prefixLength,
+            table: number)))
+    }
+    return table.state
+  }
+
+  @Test("connections may be dead after a change of the main table's default route, or of another table's")
+  func policyRouting() {
+    let both = NetworkTableTests.state(other: "eth0", table: 100)
+    expectEqual(both.linkNames, ["wwan0"])
+    expect(NetworkTableTests.state(modemAddress: 3, other: "eth0", table: 100).mayInvalidateConnections(of: both))
+    expect(NetworkTableTests.state(other: "eth0", otherAddress: 6, table: 100).mayInvalidateConnections(of: both))
+    let main = NetworkTableTests.state(other: "eth0", hasOtherRoute: false)
+    expect(main.mayInvalidateConnections(of: both))
+    // A VPN that has just been started, such as wg-quick's, may have its route in a table of its own.
+    expect(both.mayInvalidateConnections(of: main))
+    let route = NetworkTable.Route(family: .ipv4, links: [2], gateway: [], priority: 0, table: 51_820)
+    expect(NetworkTableTests.table(routes: [route]).state.isUsable)
+  }
+
+  @Test("connections through a VPN that routes halves of all addresses may be dead when its address changes")
+  func halves() {
+    func state(modem: UInt8 = 2, tunnel: UInt8 = 5, hasVPN: Bool = true) -> NetworkState {
+      NetworkTableTests.state(
+        modemAddress: modem, other: "tun0", otherAddress: tunnel, metric: 800, prefixLength: 1, hasOtherRoute: hasVPN)
+    }
+    expectEqual(state().linkNames, ["tun0"])
+    expect(state(tunnel: 6).mayInvalidateConnections(of: state()))
+    // The tunnel may survive a new address of the modem.
+    expect(!state(modem: 3).mayInvalidateConnections(of: state()))
+    expect(state(hasVPN: false).mayInvalidateConnections(of: state()))
+    expect(state().mayInvalidateConnections(of: state(hasVPN: false)))
+  }
 }

@@ -115,17 +115,20 @@ package enum NetlinkMessage: Equatable, Sendable {
     return isTentative || flags & 0x8 != 0 ? nil : .address(value)
   }
 
-  /// struct rtmsg, RTA_OIF, RTA_GATEWAY, RTA_PRIORITY, RTA_MULTIPATH.
+  /// struct rtmsg, RTA_OIF, RTA_GATEWAY, RTA_PRIORITY, RTA_MULTIPATH, RTA_TABLE.
   private static func route(_ reader: NetlinkReader, isGone: Bool) -> NetlinkMessage? {
     var reader = reader
     guard let family = NetworkTable.Family(rawValue: reader.number(UInt8.self) ?? 0),
-      let destinationLength = reader.number(UInt8.self), destinationLength == 0, reader.skip(5),
-      let type = reader.number(UInt8.self), let flags = reader.number(UInt32.self)
+      let prefixLength = reader.number(UInt8.self), reader.skip(2), let table = reader.number(UInt8.self),
+      reader.skip(2), let type = reader.number(UInt8.self), let flags = reader.number(UInt32.self)
     else { return nil }
+    // OpenVPN's redirect-gateway adds 0.0.0.0/1 and 128.0.0.0/1, or 2000::/4 and 3000::/4.
+    guard prefixLength <= (family == .ipv4 ? 1 : 4) else { return nil }
     // RTN_UNICAST: an unreachable or blackhole default route is useless. RTM_F_CLONED; RTNH_F_DEAD, which a removed
     // route may have.
     guard type == 1, flags & 0x200 == 0, isGone || flags & 0x1 == 0 else { return nil }
-    var route = NetworkTable.Route(family: family, links: [], gateway: [], priority: 0)
+    var route = NetworkTable.Route(
+      family: family, links: [], gateway: [], priority: 0, prefixLength: prefixLength, table: UInt32(table))
     reader.attributes { type, value in
       var payload = NetlinkReader(value)
       switch type {
@@ -133,6 +136,7 @@ package enum NetlinkMessage: Equatable, Sendable {
       case 5: route.gateway = Array(value)
       case 6: route.priority = payload.number(UInt32.self) ?? 0
       case 9: route.links += payload.nextHops()
+      case 15: route.table = payload.number(UInt32.self) ?? UInt32(table)
       default: break
       }
     }

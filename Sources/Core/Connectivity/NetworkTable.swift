@@ -51,7 +51,7 @@ package struct NetworkTable: Equatable, Sendable {
     }
   }
 
-  /// A default route.
+  /// A default route, or a route to a large part of all addresses, which VPNs use in its place.
   package struct Route: Hashable, Sendable {
     /// IPv4 or IPv6.
     package var family: Family
@@ -59,15 +59,39 @@ package struct NetworkTable: Equatable, Sendable {
     package var links: [Int32]
     /// Empty for a point-to-point link.
     package var gateway: [UInt8]
-    /// The metric: the route with the lowest one is used.
+    /// The metric: of routes with the same prefix length, the one with the lowest metric is used.
     package var priority: UInt32
+    /// Zero for a default route, one for a route to half of all addresses. The longest is used.
+    package var prefixLength: UInt8
+    /// The routing table.
+    package var table: UInt32
 
-    package init(family: Family, links: [Int32], gateway: [UInt8], priority: UInt32) {
+    /// RT_TABLE_MAIN.
+    package static let mainTable: UInt32 = 254
+
+    package init(
+      family: Family, links: [Int32], gateway: [UInt8], priority: UInt32, prefixLength: UInt8 = 0,
+      table: UInt32 = Route.mainTable
+    ) {
       self.family = family
       self.links = links
       self.gateway = gateway
       self.priority = priority
+      self.prefixLength = prefixLength
+      self.table = table
     }
+
+    /// Whether the kernel uses this route rather than another one of the same table. Of two routes with the same metric
+    /// it uses the older one, and their age is not visible: then the order only has to be stable.
+    func precedes(_ other: Route) -> Bool {
+      let (own, others) = (order, other.order)
+      return own != others ? own < others : gateway.lexicographicallyPrecedes(other.gateway)
+    }
+
+    private var order: (Int, UInt32, Int32) { (-Int(prefixLength), priority, links.first ?? 0) }
+
+    /// The main table comes first.
+    var tableOrder: UInt32 { table == Route.mainTable ? 0 : table }
   }
 
   private var links: [Int32: Link] = [:]
@@ -110,15 +134,12 @@ package struct NetworkTable: Equatable, Sendable {
       let usable = routes.filter { route in
         route.family == family && route.links.contains { links[$0]?.mayReachOthers == true }
       }
-      // Of two routes with the same metric the kernel uses the older one, and their age is not visible: the order only
-      // has to be stable.
-      let best = usable.min {
-        let (first, second) = (($0.priority, $0.links.first ?? 0), ($1.priority, $1.links.first ?? 0))
-        return first != second ? first < second : $0.gateway.lexicographicallyPrecedes($1.gateway)
-      }
-      guard let best else { continue }
-      state.routes.append(best)
-      for link in best.links.compactMap({ links[$0] })
+      let best = Dictionary(grouping: usable) { $0.table }.values
+        .compactMap { routes in routes.min { $0.precedes($1) } }
+        .sorted { $0.tableOrder < $1.tableOrder }
+      guard let first = best.first else { continue }
+      state.routes += best
+      for link in first.links.compactMap({ links[$0] })
       where link.mayReachOthers && !state.linkNames.contains(link.name) {
         state.linkNames.append(link.name)
       }
