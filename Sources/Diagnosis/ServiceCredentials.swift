@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 import Glibc
+import HTTPMessages
 package import LocationDaemon
 import MessageBus
 import ServiceManager
@@ -29,12 +30,30 @@ package enum ServiceCredentials {
     // They are read through the root directory of the unit's main process, because systemd 252 hides them from every
     // other process of the unit, even from ExecReload=+.
     let directory = "/proc/\(status.mainProcess)/root/run/credentials/\(status.unit)"
-    return status.credentialFiles.filter { name, file in
-      guard file.hasPrefix("/"), let current = try? Credentials.content(ofFile: "\(directory)/\(name)"),
-        let new = try? Credentials.content(ofFile: file)
-      else { return false }
-      return current != new
-    }.keys.sorted()
+    return changed(status, since: directory, decrypt: CredentialDecryption.content(ofFile:named:))
+  }
+
+  /// The credentials whose files have other values than those that the service was started with. Relative paths are not
+  /// compared.
+  ///
+  /// - Parameters:
+  ///   - directory: the credentials directory of the service.
+  ///   - decrypt: decrypts a file that was encrypted for a credential of this name; returns nil if that is impossible,
+  ///     and the credential is not compared.
+  static func changed(
+    _ status: ServiceStatus, since directory: String, decrypt: (_ file: String, _ name: String) -> Secret?
+  ) -> [String] {
+    func names(_ files: [String: String], _ content: (_ file: String, _ name: String) -> Secret?) -> [String] {
+      let changed = files.filter { name, file in
+        guard file.hasPrefix("/"), let current = try? Credentials.content(ofFile: "\(directory)/\(name)"),
+          let new = content(file, name)
+        else { return false }
+        return current != new
+      }
+      return Array(changed.keys)
+    }
+    let plain = names(status.credentialFiles) { file, _ in try? Credentials.content(ofFile: file) }
+    return (plain + names(status.encryptedFiles, decrypt)).sorted()
   }
 
   /// The plain files of credentials that every user can read. Relative paths are not checked.

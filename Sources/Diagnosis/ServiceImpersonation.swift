@@ -27,7 +27,7 @@ package enum ServiceImpersonation {
   /// The environment variable that is set for a process that runs as the service; its value is the service's unit.
   private static let variable = "FLEET_LOCATIOND_RUNS_CHECKS_AS"
   /// The programs that run as the service.
-  private static let programs = ["fleet-locationctl", "fleet-locationd"]
+  static let programs = ["fleet-locationctl", "fleet-locationd"]
   /// Interval at which it is checked whether the unit has ended.
   private static let pollInterval = Duration.milliseconds(50)
   /// Longer than the sum of the checks' own time limits: baud detection, a token and an update.

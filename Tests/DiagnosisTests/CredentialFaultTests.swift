@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Expectations
 import FileTesting
+import HTTPMessages
 import MessageBus
 import Testing
 
@@ -65,6 +66,22 @@ struct CredentialFaultTests {
       unit: .success(status), exposed: [file], daemon: .noResponse("silent", advice: "start it"), vehicle: nil,
       heartbeat: .seconds(50))
     expect(findings.contains { $0.severity == .warn && $0.sentence.hasPrefix("\(file) holds a credential") })
+  }
+
+  @Test("a changed credential is noticed, plain or encrypted; what was not passed or cannot be decrypted is ignored")
+  func changed() throws {
+    var status = ServiceStatus(unit: "fleet-locationd.service")
+    for name in ["plain", "renewed", "same", "foreign", "relative"] { try directory.write("old", to: name) }
+    status.credentialFiles = ["plain": try directory.write("new", to: "plain.txt")]
+    let encrypted = ["renewed", "same", "foreign", "unknown"]
+    status.encryptedFiles = Dictionary(uniqueKeysWithValues: encrypted.map { ($0, "/etc/\($0).cred") })
+    status.encryptedFiles["relative"] = "relative.cred"
+    let contents = ["/etc/renewed.cred": "new", "/etc/same.cred": "old", "/etc/unknown.cred": "new"]
+    let names = ServiceCredentials.changed(status, since: directory.path) { file, name in
+      expectEqual(file, "/etc/\(name).cred")
+      return contents[file].map { Secret($0) }
+    }
+    expectEqual(names, ["plain", "renewed"])
   }
 
   @Test("if no daemon answers, the reported reason is the missing settings file or the state of the unit")

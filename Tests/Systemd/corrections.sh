@@ -167,6 +167,18 @@ names "the file of the credential token-provider is not encrypted: $etc/token-pr
 inside systemd-creds encrypt --with-key=host --name=token-provider $etc/token-provider /root/cred 2>/dev/null || fail "systemd-creds"
 encrypted /root/cred
 until_true 15 status_says Online || fail "with an encrypted credential: $(property StatusText)"
+inside systemctl reload fleet-locationd || fail "reload with the same encrypted credential"
+# Another value: only a restart provides it.
+printf 'Bearer an0ther-one' | write /root/renewed 600
+inside systemd-creds encrypt --with-key=host --name=token-provider /root/renewed /root/cred 2>/dev/null || fail "systemd-creds"
+changed='credential token-provider has changed since the service was started'
+! inside systemctl reload fleet-locationd 2>/dev/null || fail "a reload succeeds, and the old encrypted credential stays"
+journal -n 8 | has "$changed.*a restart is needed: systemctl restart fleet-locationd.service" || fail "reload: $(journal -n 8)"
+names "$changed" fleet-locationctl reload
+names "$changed" fleet-locationctl doctor
+names "$changed" fleet-locationd --check
+! grep -q 'an0ther-one' "$work/answer" || fail "the secret is shown"
+[ -z "$(inside systemctl list-units --all --no-legend 'fleet-locationctl-*')" ] || fail "left over: $(inside systemctl list-units --all 'fleet-locationctl-*')"
 # The key of another machine.
 inside mv /var/lib/systemd/credential.secret /root/
 encrypted /root/cred

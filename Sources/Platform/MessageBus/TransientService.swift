@@ -3,18 +3,17 @@ import CSystemd
 import Glibc
 import Timekeeping
 
-/// A program that is run once in a transient unit with the ``ServiceProperties`` of another unit.
+/// A program that is run once in a transient unit, usually with the ``ServiceProperties`` of another unit.
 ///
-/// Standard output and error are those of this process. Arguments are passed unchanged. The unit remains after the
-/// program's end, so that its exit status can be read, until it is stopped. Its runtime directory is also the other
-/// unit's, so it is preserved.
+/// Arguments are passed unchanged. The unit remains after the program's end, so that its exit status can be read, until
+/// it is stopped. Its runtime directory is also the other unit's, so it is preserved.
 package struct TransientService: Sendable {
   /// As in `fleet-locationctl-123-00c0ffee00c0ffee.service`.
   package var unit: String
   /// The description in the journal, which every member of the journal's groups can read.
   package var description: String
-  /// The unit whose properties it copies.
-  package var original: String
+  /// The unit whose properties it copies; nil for none: the program runs as root, without a sandbox.
+  package var original: String?
   /// The absolute path of the program.
   package var program: String
   /// The arguments, beginning with the program's name.
@@ -25,11 +24,15 @@ package struct TransientService: Sendable {
   package var successExitStatuses: [Int32]
   /// The program's standard input; nil for /dev/null.
   package var input: Int32?
+  /// The program's standard output, by default that of this process.
+  package var output: Int32 = STDOUT_FILENO
+  /// The program's standard error, by default that of this process.
+  package var errors: Int32 = STDERR_FILENO
   /// The timeout after which systemd stops the program.
   package var timeLimit: Duration
 
   package init(
-    unit: String, description: String, original: String, program: String, arguments: [String], environment: [String],
+    unit: String, description: String, original: String?, program: String, arguments: [String], environment: [String],
     successExitStatuses: [Int32], input: Int32? = nil, timeLimit: Duration
   ) {
     self.unit = unit
@@ -74,20 +77,24 @@ extension MessageBus {
   ///
   /// - Throws: the errors of `init`; `failed` if this version of systemd does not support a property.
   package func start(_ service: TransientService) throws(MessageBusError) {
-    let properties = try allProperties(of: Unit(service.original), "Service")
     let request = try methodCall("StartTransientUnit")
     try request.append(service.unit)
     try request.append("fail")
     try request.appendContainer("a", "(sv)") { request throws(MessageBusError) in
-      try properties.eachProperty { name, type, value throws(MessageBusError) in
-        guard ServiceProperties.copied.contains(name) else { return }
-        if name == "SELinuxContext" { return try request.appendTextProperty(name, fromPairIn: value) }
-        try request.appendProperty(name, type, from: value)
-      }
+      if let original = service.original { try appendProperties(of: original, to: request) }
       try TransientService.append(service, to: request)
     }
     try request.appendContainer("a", "(sa(sv))") { _ throws(MessageBusError) in }
     _ = try send(request)
+  }
+
+  /// Appends copies of the ``ServiceProperties`` of a unit.
+  private func appendProperties(of unit: String, to request: borrowing BusMessage) throws(MessageBusError) {
+    try allProperties(of: Unit(unit), "Service").eachProperty { name, type, value throws(MessageBusError) in
+      guard ServiceProperties.copied.contains(name) else { return }
+      if name == "SELinuxContext" { return try request.appendTextProperty(name, fromPairIn: value) }
+      try request.appendProperty(name, type, from: value)
+    }
   }
 
   /// Stops and removes the unit. Waits for its end, slightly longer than systemd's timeout. Has no effect if the unit
@@ -201,7 +208,7 @@ extension TransientService {
       }
     }
     let descriptors = [
-      ("StandardInput", service.input ?? -1), ("StandardOutput", STDOUT_FILENO), ("StandardError", STDERR_FILENO),
+      ("StandardInput", service.input ?? -1), ("StandardOutput", service.output), ("StandardError", service.errors),
     ]
     for (name, descriptor) in descriptors where fcntl(descriptor, F_GETFD) >= 0 {
       try request.appendProperty("\(name)FileDescriptor", "h") { value throws(MessageBusError) in
