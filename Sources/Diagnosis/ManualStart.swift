@@ -2,13 +2,16 @@
 import Glibc
 package import LocationDaemon
 import MessageBus
+import ServiceManager
 import SystemCalls
 
 /// A start from a shell with the settings of an installed service: it has neither the service's pause nor its locks, so
 /// it is refused while that service runs or is paused.
 package enum ManualStart {
-  /// What is known of the service.
+  /// What is known of this process and the service.
   struct Situation {
+    /// The unit of this process; nil if a user has started it.
+    var ownUnit: String?
     /// Whether its unit runs, or is about to; nil if this user cannot find out.
     var isRunning: Bool?
     /// Whether it is paused; nil if this user cannot find out.
@@ -18,17 +21,20 @@ package enum ManualStart {
   /// - Parameter path: of the main settings file.
   /// - Throws: exit code `inUse` with what to run instead.
   package static func check(settings path: String) throws(DaemonError) {
-    // systemd sets STATE_DIRECTORY for a service. In a container, the entry point has the variable or is process 1, or
-    // there is no systemd.
+    // systemd sets STATE_DIRECTORY for a service, unless a drop-in empties StateDirectory=. In a container, the entry
+    // point has the variable or is process 1, or there is no systemd.
     guard Environment.value(of: "STATE_DIRECTORY") == nil, getpid() != 1,
       FileAccess.error("/run/systemd/system", F_OK) == nil, let service = service(reading: path)
     else { return }
-    let situation = Situation(isRunning: isRunning(service), isPaused: exists("\(service.stateDirectory)/paused"))
+    let situation = Situation(
+      ownUnit: ServiceUnit.current, isRunning: isRunning(service), isPaused: exists("\(service.stateDirectory)/paused"))
     if let message = refusal(of: service, situation) { throw DaemonError(ExitCode.inUse, message) }
   }
 
   /// Why the program is not started, and what to do; nil if it can be.
   static func refusal(of service: InstalledService, _ situation: Situation) -> String? {
+    // The service itself, which systemd counts as running from the start of this process on.
+    guard situation.ownUnit != service.unit else { return nil }
     let (unit, resume) = (service.unit, "fleet-locationctl resume\(service.option)")
     switch (situation.isPaused, situation.isRunning) {
     case (true?, false?):

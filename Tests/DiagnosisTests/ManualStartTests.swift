@@ -34,6 +34,16 @@ struct ManualStartTests {
     for word in words { expect(message.contains(word)) }
   }
 
+  @Test(
+    "the service itself starts without a state directory, too; a process of another unit does not",
+    arguments: [("fleet-locationd@van.service", true), ("fleet-locationd.service", false), (nil, false)]
+      as [(String?, Bool)])
+  func ownUnit(unit: String?, starts: Bool) throws {
+    let situation = ManualStart.Situation(ownUnit: unit, isRunning: true, isPaused: true)
+    let van = try #require(Self.van)
+    expectEqual(ManualStart.refusal(of: van, situation) == nil, starts)
+  }
+
   @Test("a service that is stopped and not paused does not prevent a manual start")
   func stopped() throws {
     let situation = ManualStart.Situation(isRunning: false, isPaused: false)

@@ -668,6 +668,17 @@ inside systemctl start fleet-locationd
 inside fleet-locationctl resume >/dev/null
 until_true 10 status_says Online || fail "STATUS after the pause: $(property StatusText)"
 
+step "a unit without StateDirectory= starts"
+printf '[Service]\nStateDirectory=\n' | write /etc/systemd/system/fleet-locationd.service.d/state.conf
+inside systemctl daemon-reload
+inside systemctl restart fleet-locationd || fail "a start without a state directory: $(journal -n 3)"
+until_true 10 status_says Online || fail "STATUS without a state directory: $(property StatusText)"
+[ "$(property NRestarts)" -eq 0 ] || fail "without a state directory it was restarted $(property NRestarts) times"
+inside rm /etc/systemd/system/fleet-locationd.service.d/state.conf
+inside systemctl daemon-reload
+inside systemctl restart fleet-locationd
+until_true 10 status_says Online || fail "STATUS with the state directory again: $(property StatusText)"
+
 step "upgrade: settings, backlog and token stay, one restart; the second vehicle too runs the new program"
 # Queued positions: Fleet Engine is not reachable.
 inside systemctl stop emulator
