@@ -150,6 +150,36 @@ play
 until_true 30 accepted truck-18 || fail "no update with the new credential"
 inside cmp -s /etc/fleet-metrics/box.pem /run/fleet/ansible/secrets/boxes/truck-18/box.pem || fail "the box has another certificate"
 
+step "Ansible: after a run that ended early, the next one restarts and reloads what it has left"
+ends_early() {
+  inside mv /run/fleet/rollback /run/fleet/later
+  ! inside ansible-playbook -i /run/fleet/ansible/inventory /run/fleet/ansible/box.yml >"$work/play" 2>&1 ||
+    fail "without a file the playbook succeeds: $(cat "$work/play")"
+  inside mv /run/fleet/later /run/fleet/rollback
+}
+start_of() { property ExecMainStartTimestampMonotonic "$1"; }
+boxes retire truck-18
+boxes rotate truck-18
+for file in box.pem token-provider; do container push "$work/secrets/boxes/truck-18/$file" "/run/fleet/ansible/secrets/boxes/truck-18/$file"; done
+kill "${background[-1]}"
+rm "$work/record.jsonl"
+emulate --token-authorization "$(cat "$work/secrets/boxes/truck-18/token-provider")"
+service=$(start_of fleet-locationd) haproxy=$(start_of haproxy)
+ends_early
+inside cmp -s /etc/fleet-metrics/box.pem /run/fleet/ansible/secrets/boxes/truck-18/box.pem || fail "it has ended too early: $(cat "$work/play")"
+[ "$(start_of fleet-locationd) $(start_of haproxy)" = "$service $haproxy" ] || fail "the run that ended early has restarted something"
+play
+[ "$(start_of fleet-locationd)" != "$service" ] || fail "no restart"
+[ "$(start_of haproxy)" != "$haproxy" ] || fail "no restart of haproxy"
+until_true 30 accepted truck-18 || fail "no update with the new credential"
+inside sh -c "printf '[reporting]\ninterval = \"2s\"\n' >>/run/fleet/fleet-locationd.toml"
+ends_early
+inside fleet-locationctl settings | has '^# The running daemon uses other settings' || fail "the run that ended early has reloaded the settings"
+play
+inside fleet-locationctl settings | has '^# The running daemon uses these settings' || fail "$(inside fleet-locationctl settings | head -n 1)"
+play
+grep -q 'changed=0 .*failed=0' "$work/play" || fail "once more: $(cat "$work/play")"
+
 step "the rollback's timer writes nothing while nothing happens"
 inside journalctl --rotate -q
 since=$(inside date +%s)
