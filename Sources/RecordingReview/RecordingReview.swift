@@ -39,7 +39,9 @@ package struct RecordingReview: Sendable {
     fixes = recorded.indices.map { index in
       let (fix, stamp, arrival) = (recorded[index], times.stamps[index], times.arrivals[index])
       var reviewed = ReviewedFix(fix: fix, time: stamp, assumedAccuracy: fix.assumedAccuracy)
-      switch filter.evaluate(fix, at: Moment(boot: arrival, wall: stamp)) {
+      var dated = fix
+      if case .ofDay = fix.time { dated.time = .utc(stamp) }
+      switch filter.evaluate(dated, at: Moment(boot: arrival, wall: stamp)) {
       case .success(let accepted):
         reviewed.assumedAccuracy = accepted.fix.assumedAccuracy
       case .failure(let rejection): reviewed.rejection = rejection

@@ -44,7 +44,9 @@ enum FilterDocument {
       * **Time.** A timestamp may be at most 3 s ahead of elapsed time, counted from earlier stamps, and at most `max_age` behind it. A
         date before the build date is a week rollover of the receiver, and is moved forward by multiples of 1024 weeks.
       * **Date.** For a receiver without a date (only GGA or GLL) the date is that of this machine's clock. While the clock is
-        wrong, so is the date; once the clock is set, the next fix has the right date. A clock before the build date is ignored.
+        wrong, so is the date; once the clock is set, the next fix has the right date. A clock before the build date is ignored. At the start
+        such fixes are rejected for up to two seconds: the first one may be from the middle of a burst, and the next one then has a date. This
+        does not apply to a recording.
       * **HDOP.** HDOP describes a single solution, but receivers combine several. So a fix whose HDOP is above `max_hdop`, or whose accuracy
         estimated from it is worse than `max_accuracy`, is still accepted if it continues the previous fixes: it is at most 5 s later, and
         within 10 m plus 2.5 m × (seconds)² of the predicted position. The accuracy reported for it is that of the last good fix plus 3 m

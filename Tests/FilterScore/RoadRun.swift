@@ -86,7 +86,14 @@ struct RoadRun {
   }
 
   private mutating func feed(_ reports: [SourceReport], at now: BootInstant) {
-    for report in reports { handle(.source(AgentFixture.source.id, report), at: now) }
+    for report in reports { handle(.source(AgentFixture.source.id, dated(report, at: now)), at: now) }
+  }
+
+  /// One drive has no date. Its fixes get one here, because the filter would reject those of the first two seconds.
+  private func dated(_ report: SourceReport, at now: BootInstant) -> SourceReport {
+    guard case .fix(var fix) = report, case .ofDay(let milliseconds) = fix.time else { return report }
+    fix.time = .utc((wallAtStart + (now - .boot)).nearest(millisecondsOfDay: milliseconds))
+    return .fix(fix)
   }
 
   private mutating func handle(_ input: VehicleAgent.Input, at now: BootInstant) {

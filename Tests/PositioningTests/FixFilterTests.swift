@@ -239,7 +239,7 @@ struct FixFilterTests {
     let lateEvening: Int64 = 86_399_000
     let evening = try fix(0) { $0.time = .ofDay(milliseconds: lateEvening) }
     expectEqual(rejection(filter.evaluate(evening, at: moment(0, wall: Timestamp(seconds: 1000)))), .noDate)
-    guard case .success(let accepted) = filter.evaluate(evening, at: moment(0, wall: FixFilterTests.start)) else {
+    guard case .success(let accepted) = filter.evaluate(evening, at: moment(2, wall: FixFilterTests.start)) else {
       Issue.record("refused")
       return
     }
@@ -247,7 +247,45 @@ struct FixFilterTests {
     // An implausible clock is not used.
     var next = evening
     next.time = .ofDay(milliseconds: 1000)
-    expectNil(rejection(filter.evaluate(next, at: moment(2, wall: Timestamp(seconds: 0)))))
+    expectNil(rejection(filter.evaluate(next, at: moment(4, wall: Timestamp(seconds: 0)))))
+  }
+
+  @Test("a first fix from the middle of a burst does not get a wrong date from the machine's clock")
+  func middleOfBurst() throws {
+    // The clock was restored at boot, and is 60 h behind.
+    func now(_ seconds: Double) -> Moment { moment(seconds, wall: FixFilterTests.start - .seconds(216_000)) }
+    for rate in [1, 10] {
+      var filter = filter()
+      // RMC, which has the date, comes once a second.
+      for number in 0..<rate {
+        let second = Double(number) / Double(rate)
+        let ofDay = (FixFilterTests.start + .milliseconds(1000 * number / rate)).millisecondsOfDay
+        let dateless = try fix(second) { $0.time = .ofDay(milliseconds: ofDay) }
+        expectEqual(rejection(filter.evaluate(dateless, at: now(second))), .noDate)
+      }
+      for second in 1...5 {
+        guard case .success(let accepted) = filter.evaluate(try fix(Double(second)), at: now(Double(second))) else {
+          Issue.record("rejected at \(second)")
+          return
+        }
+        expectEqual(accepted.time, FixFilterTests.start + .seconds(second))
+      }
+    }
+  }
+
+  @Test("a receiver that never reports a date is used after two seconds, even if its first fixes are poor")
+  func datelessStart() throws {
+    var filter = filter()
+    try expectEqual(errors(&filter, 20..<24, clockError: 0), [nil, nil, 0, 0])
+    filter = self.filter()
+    for second in 20..<22 {
+      let poor = try fix(0) {
+        $0.time = .ofDay(milliseconds: (FixFilterTests.start + .seconds(second)).millisecondsOfDay)
+        $0.horizontalAccuracy = 500
+      }
+      expectEqual(rejection(filter.evaluate(poor, at: moment(Double(second) + 0.1))), .inaccurate)
+    }
+    try expectEqual(errors(&filter, 22..<24, clockError: 0), [0, 0])
   }
 
   /// The results for a receiver without a date, one fix per second, while the machine's clock has this error in
@@ -276,7 +314,7 @@ struct FixFilterTests {
       var filter = filter()
       let early = try errors(&filter, 20..<40, clockError: first)
       let isClockSet = FixFilterTests.start + .seconds(first + 20) >= FixFilterTests.buildDate
-      expect(early.allSatisfy { ($0 != nil) == isClockSet }, "\(first)")
+      expect(early.dropFirst(2).allSatisfy { ($0 != nil) == isClockSet }, "\(first)")
       // The clock is set to another wrong time: if fixes were accepted before, they still are.
       let later = try errors(&filter, 40..<60, clockError: between)
       if isClockSet { expect(!later.contains(nil), "\(first), then \(between)") }
@@ -292,7 +330,7 @@ struct FixFilterTests {
       let clockError = 43_200 + (second % 3 - 1) * 60
       return try errors(&filter, second..<(second + 1), clockError: clockError)
     }
-    expect(Set(results).count == 1 && results[0] != nil)
+    expect(Set(results.dropFirst(2)).count == 1 && results[2] != nil)
   }
 
   @Test("a recording without dates continues across midnight, whatever the clock does")

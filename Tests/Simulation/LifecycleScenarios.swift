@@ -41,15 +41,15 @@ struct LifecycleScenarios {
   func backAgainWithoutFix() throws {
     let world = try World.drive(
       Scenario(
-        seed: 10_177_299, duration: 84, drive: .steady(14),
+        seed: 10_177_299, duration: 86, drive: .steady(14),
         faults: [
-          Fault(.deniesPast, 31..<32), Fault(.answers(413, "INVALID_ARGUMENT"), 21..<22), Fault(.unplugged, 49..<77),
-          Fault(.serverClock(3600), 43..<50),
+          Fault(.deniesPast, 33..<34), Fault(.answers(413, "INVALID_ARGUMENT"), 23..<24), Fault(.unplugged, 51..<79),
+          Fault(.serverClock(3600), 45..<52),
         ],
-        acts: [(49, .reload(vehicle: "truck-2")), (69, .reload(vehicle: "truck-1"))], noise: 0, isDateless: true,
+        acts: [(51, .reload(vehicle: "truck-2")), (71, .reload(vehicle: "truck-1"))], noise: 0, isDateless: true,
         hasInstallationFaults: true, hasCertificates: true))
     let live = world.server.applied.filter { $0.vehicle == "truck-1" }.map { World.second(of: $0.live) }
-    expectEqual(live.suffix(2), [43, 31])
+    expectEqual(live.suffix(2), [45, 33])
   }
 
   @Test("until the store of the previous vehicle is closed, updates are sent for that vehicle, with its token")

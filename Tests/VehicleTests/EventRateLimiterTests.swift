@@ -28,6 +28,17 @@ struct EventRateLimiterTests {
     expectEqual(eventLimiter.fixRejected(.stale, at: at(602)), .fixRejected(.stale, suppressed: 0))
   }
 
+  @Test("an unknown date is not reported at the start of a receiver, where it is normal, but if it persists")
+  mutating func unknownDate() {
+    for start in [0, 600] {
+      expectNil(eventLimiter.fixRejected(.noDate, at: at(start)))
+      expectNil(eventLimiter.fixRejected(.noDate, at: at(start + 1)))
+      eventLimiter.fixAccepted()
+    }
+    expectNil(eventLimiter.fixRejected(.noDate, at: at(700)))
+    expectEqual(eventLimiter.fixRejected(.noDate, at: at(702)), .fixRejected(.noDate, suppressed: 0))
+  }
+
   @Test("a failure of the token provider is reported again after a token was obtained, and after new settings")
   mutating func tokens() {
     let failure = TokenFailure(.missingField, "no token")

@@ -75,6 +75,10 @@ package struct FixFilter: Sendable {
   private static let dateSlack = Duration.seconds(13 * 3600)
   /// The same for a repaired date. If the difference is larger, the later of the two dates is assumed to be wrong.
   private static let repairSlack = Duration.seconds(365 * 86_400)
+  /// How long the first fixes of a receiver must come without a date before they get the date of the machine's clock,
+  /// which may be days behind. A port that is opened in the middle of a burst gives a first fix without the sentence
+  /// that has the date, and a receiver with several fixes per second may send that sentence only once a second.
+  package static let dateDelay = Duration.milliseconds(1500)
 
   /// A receiver that has just reacquired satellites is inaccurate at first: after a gap of this length a fix needs a
   /// second one that is consistent. Fixes rejected by their HDOP do not count as a gap; those rejected by
@@ -122,6 +126,8 @@ package struct FixFilter: Sendable {
   /// The last evaluated fix, accepted or not, and its arrival.
   private var previous: FixReference?
   private var lastArrival = BootInstant.boot
+  /// The arrival of the first fix without a date, accepted or not, since the last one with a date.
+  private var datelessSince: BootInstant?
   private var reportsSatellites = false
   private var freeze = FreezeDetector()
   private var extrapolation = ExtrapolationDetector()
@@ -148,6 +154,11 @@ package struct FixFilter: Sendable {
 
   /// Filters a fix that arrived at `now`.
   package mutating func evaluate(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
+    switch fix.time {
+    case .utc: datelessSince = nil
+    case .ofDay: datelessSince = datelessSince ?? now.boot
+    case nil: break
+    }
     if let rejection = qualityRejection(of: fix) { return .failure(rejection) }
     let previousArrival = lastArrival
     let silence = now.boot - previousArrival
@@ -291,11 +302,16 @@ package struct FixFilter: Sendable {
 
   /// The time in UTC of a fix with only a time of day. Nil without any reference for the date.
   ///
-  /// The date comes from the machine's clock if that is plausible. When that clock is set after the first fixes, the
-  /// reference moves by the same number of whole days, and nothing is rejected.
+  /// The date comes from the machine's clock if that is plausible; that of the first fix only after `dateDelay`. When
+  /// that clock is set after the first fixes, the reference moves by the same number of whole days, and nothing is
+  /// rejected.
   private mutating func date(_ timeOfDay: Int64, at now: Moment) -> Timestamp? {
     let isClockSet = now.wall >= configuration.buildDate
-    guard let reference else { return isClockSet ? now.wall.nearest(millisecondsOfDay: timeOfDay) : nil }
+    guard let reference else {
+      let hasWaited = datelessSince.map { now.boot - $0 >= FixFilter.dateDelay } ?? false
+      guard isClockSet, hasWaited || configuration.usesRecordedTimes else { return nil }
+      return now.wall.nearest(millisecondsOfDay: timeOfDay)
+    }
     let continued = (reference.time + (now.boot - reference.arrival)).nearest(millisecondsOfDay: timeOfDay)
     // A recording has its own pace.
     guard isClockSet, !configuration.usesRecordedTimes else { return continued }

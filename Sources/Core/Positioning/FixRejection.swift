@@ -5,7 +5,8 @@ package import ExternalInput
 package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterable {
   /// The fix has no time at all.
   case noTime
-  /// The receiver reports no date, and no reliable clock can provide it.
+  /// The receiver reports no date, and the machine's clock does not provide it: it is not set, or not used yet
+  /// (`FixFilter.dateDelay`).
   case noDate
   /// Its horizontal accuracy is worse than `filter.max_accuracy`; an accuracy derived from HDOP is accepted if the fix
   /// continues the previous ones.
@@ -40,7 +41,7 @@ package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterabl
   package var sentence: Sentence {
     switch self {
     case .noTime: "the receiver reports a position without a time"
-    case .noDate: "the receiver reports no date and this machine's clock is not set"
+    case .noDate: "the receiver reports no date, and this machine's clock is not set or not used yet"
     case .inaccurate: "accuracy worse than filter.max_accuracy"
     case .poorHDOP: "HDOP worse than filter.max_hdop"
     case .fewSatellites: "fewer satellites than filter.min_satellites"
@@ -60,7 +61,8 @@ package enum FixRejection: String, Error, ReportedProblem, Sendable, CaseIterabl
   package var advice: String? {
     switch self {
     case .noTime: "if this persists, the receiver's battery is flat or its output lacks RMC, GGA or ZDA"
-    case .noDate: "enable RMC or ZDA in the receiver, or set the clock of the box"
+    case .noDate:
+      "normal for the first two seconds; if this persists, enable RMC or ZDA in the receiver, or set the clock of the box"
     case .inaccurate:
       "normal in a hall, in a narrow street and after a tunnel; if this persists in the open, check the antenna"
     case .poorHDOP:

@@ -13,6 +13,8 @@ struct EventRateLimiter: Sendable {
 
   private var outages = OutageReporter()
   private var rejections = RepeatLimiter()
+  /// When the first fix since the last accepted one was rejected because its date is unknown; nil if there is none.
+  private var datelessSince: BootInstant?
   private var tokenFailures = RepeatLimiter()
   private var removals = RepeatLimiter()
   private var backfillRejections = RepeatLimiter()
@@ -31,10 +33,17 @@ struct EventRateLimiter: Sendable {
 
   mutating func fixAccepted() {
     rejections.end()
+    datelessSince = nil
   }
 
   mutating func fixRejected(_ reason: FixRejection, at now: BootInstant) -> Event? {
     guard reason != .duplicate else { return nil }
+    if reason == .noDate {
+      let since = datelessSince ?? now
+      datelessSince = since
+      // Until then it is normal.
+      guard now - since >= FixFilter.dateDelay else { return nil }
+    }
     return rejections.admit(reason.rawValue, at: now).map { .fixRejected(reason, suppressed: $0) }
   }
 

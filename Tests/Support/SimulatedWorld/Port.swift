@@ -60,6 +60,9 @@ final class Port {
   var lastWhole = 0
   /// The second since which the receiver has sent over a line without a fault; nil while it does not.
   var fineSince: Int?
+  /// When the first fix without a date since the last one with a date came out of the decoder, as far as this source's
+  /// filter knows.
+  var datelessSince: BootInstant?
   /// The number of consecutive seconds in which a valid position was transmitted.
   var soundFor = 0
   private var random: SplitMix64
@@ -74,6 +77,20 @@ final class Port {
     self.recording = recording
     self.faults = faults
     random = SplitMix64(seed: seed)
+  }
+
+  /// A fix came out of the decoder.
+  func noteDate(of fix: Fix, at now: BootInstant) {
+    switch fix.time {
+    case .utc: datelessSince = nil
+    case .ofDay: datelessSince = datelessSince ?? now
+    case nil: break
+    }
+  }
+
+  /// Whether a fix without a date may get that of the machine's clock.
+  func hasAwaitedDate(at now: BootInstant) -> Bool {
+    recording != nil || datelessSince.map { now - $0 >= FixFilter.dateDelay } ?? false
   }
 
   /// When the next data arrives.

@@ -67,6 +67,7 @@ extension World {
           portsBySource[planned.id] = index
           if planned.isNew {
             ports[index].id = planned.id
+            ports[index].datelessSince = nil
             openRecording(index)
           }
           return Daemon.Source(
@@ -143,7 +144,8 @@ extension World {
         continue
       }
       coverFaults(of: index, at: second)
-      let output = receivers[index].output(second: second, of: drive, wallError: wallError)
+      var output = receivers[index].output(second: second, of: drive, wallError: wallError)
+      if scenario.isDateless, !ports[index].hasAwaitedDate(at: now) { output.isSound = false }
       let baud = ports[index].receiverBaudRate(at: second, otherwise: scenario.baud)
       let isGood = isGood(index, at: second, baud: baud)
       ports[index].soundFor = isGood && output.isSound ? ports[index].soundFor + 1 : 0
@@ -324,6 +326,7 @@ extension World {
 
   /// Every decoded fix was reported by the receiver, or is from a corrupted sentence with a valid checksum.
   func evaluate(_ fix: Fix, from index: Int) {
+    ports[index].noteDate(of: fix, at: now)
     let second = Int(self.second)
     // A modem's sentences are up to a second old, and after a suspend those from before it are the newest.
     let age = ports[index].modem == nil ? 0 : 1
@@ -380,11 +383,12 @@ extension World {
   }
 
   /// If the machine's clock differs from the receiver's time by less than half a day, a fix without a date gets the
-  /// right date at once.
+  /// right date: the first fixes of a source after `FixFilter.dateDelay`, others at once.
   /// - Parameters:
+  ///   - index: the port that it came from.
   ///   - before: the vehicle's state before the fix.
   ///   - after: the vehicle's state after the fix.
-  func checkDate(of fix: Fix, from before: VehicleState, to after: VehicleState) {
+  func checkDate(of fix: Fix, from index: Int, _ before: VehicleState, to after: VehicleState) {
     guard case .ofDay(let milliseconds) = fix.time else { return }
     let truth = trueTime.nearest(millisecondsOfDay: milliseconds)
     guard abs((truth - trueTime).wholeSeconds - wallError) <= 11 * 3600 else { return }
@@ -393,7 +397,7 @@ extension World {
     if case .clockWrong(let error)? = clock?.event, error.reference == .gnss { return }
     let (newest, before, after) = (after.newestTime, before.statistics, after.statistics)
     guard after.fixes == before.fixes + 1, after.held == before.held else { return }
-    if after.rejected[.noDate] != before.rejected[.noDate] {
+    if after.rejected[.noDate] != before.rejected[.noDate], ports[index].hasAwaitedDate(at: now) {
       violate("a fix is rejected for its date, and the clock is right")
     }
     // A confirmed server time takes precedence over the machine's clock.

@@ -804,11 +804,12 @@ final class World {
       case .toVehicle(.restored(let records)): restore(records)
       case .toVehicle(.store(.healthy)): openFile.troubledSince = nil
       case .toVehicle(.source(let id, .fix(let fix))):
-        evaluate(fix, from: portsBySource[id] ?? 0)
+        let port = portsBySource[id] ?? 0
+        evaluate(fix, from: port)
         hasFixSinceTick = true
         if let before {
           let next = messages[(index + 1)...].first { if case .toVehicle = $0.message { true } else { false } }
-          checkDate(of: fix, from: before, to: next?.before ?? VehicleState(agent))
+          checkDate(of: fix, from: port, before, to: next?.before ?? VehicleState(agent))
         }
       case .toVehicle: break
       case .fromVehicle(.backlog(let change)):
