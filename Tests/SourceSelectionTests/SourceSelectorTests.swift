@@ -26,10 +26,11 @@ struct SourceSelectorTests {
     var positions: [Timestamp] = []
     var hasEnded = false
 
-    init(_ count: Int, silenceTimeout: Duration = .seconds(10), pace: Double = 1) {
+    init(_ count: Int, silenceTimeout: Duration = .seconds(10), pace: Double = 1, isPausable: Bool = false) {
       selector = SourceSelector(filter: Bench.filter)
       let list = (0..<count).map {
-        SourceSelector.ConfiguredSource(id: $0, label: "s\($0)", silenceTimeout: silenceTimeout, pace: pace)
+        SourceSelector.ConfiguredSource(
+          id: $0, label: "s\($0)", silenceTimeout: silenceTimeout, pace: pace, isPausable: isPausable)
       }
       _ = selector.handle(.replaced(list), at: moment)
     }
@@ -260,6 +261,21 @@ struct SourceSelectorTests {
     expect(!bench.hasEnded)
     _ = bench.handle(.ended, from: 2)
     expect(bench.hasEnded && bench.conditions == [.ended, .ended, .ended])
+  }
+
+  @Test("a source that had a fix hours into a pause is replaced if it is silent after the pause")
+  func fixDuringPause() throws {
+    var bench = Bench(2, isPausable: true)
+    bench.good = [0, 1]
+    try bench.play(20)
+    _ = bench.selector.handle(.needed(false), at: bench.moment)
+    bench.now += 18_000
+    bench.good = [0]
+    try expectEqual(bench.play(2), "Aa")
+    bench.now += 18_000
+    _ = bench.selector.handle(.needed(true), at: bench.moment)
+    bench.good = [1]
+    try expectEqual(bench.play(12), "---------bbb")
   }
 
   @Test("a new list of sources keeps the state of those that remain")

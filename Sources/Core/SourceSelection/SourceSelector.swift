@@ -164,7 +164,7 @@ package struct SourceSelector: Sendable {
     case .needed(let isNeeded):
       if isNeeded, let since = unneededSince {
         for index in entries.indices where entries[index].source.isPausable {
-          entries[index].noteUnread(for: now.boot - since, at: now.boot)
+          entries[index].noteUnread(since: since, at: now.boot)
         }
       }
       unneededSince = isNeeded ? nil : unneededSince ?? now.boot

@@ -12,8 +12,7 @@ struct SourceState: Sendable {
   /// Satellites in view, as last reported without a fix.
   var satellitesInView: Int?
   var filter: FixFilter
-  /// Start-up deadline: sources of lower priority are not selected before it.
-  private(set) var startDeadline: BootInstant
+  private var startedAt: BootInstant
   var isStartPhaseOver = false
   /// The arrival of its last accepted fix, and of the first of the current series without a gap.
   private var lastGoodAt = BootInstant.boot
@@ -32,7 +31,7 @@ struct SourceState: Sendable {
     self.source = source
     name = source.label
     self.filter = FixFilter(SourceState.configuration(filter, of: source))
-    startDeadline = now + source.silenceTimeout
+    startedAt = now
   }
 
   /// Replaces the limits of its filter.
@@ -54,6 +53,9 @@ struct SourceState: Sendable {
     overview.unreadableData = unreadableData
     return overview
   }
+
+  /// Start-up deadline: sources of lower priority are not selected before it.
+  var startDeadline: BootInstant { startedAt + source.silenceTimeout }
 
   /// When it counts as failed, if there is no accepted fix before then.
   var silenceDeadline: BootInstant { lastGoodAt + source.silenceTimeout }
@@ -89,12 +91,16 @@ struct SourceState: Sendable {
     if condition != .good { condition = .searching(nil) }
   }
 
-  /// It was not read for this time, which does not count as silence.
-  mutating func noteUnread(for time: Duration, at now: BootInstant) {
-    lastGoodAt = lastGoodAt + time
-    goodSince = goodSince + time
-    startDeadline = startDeadline + time
+  /// No fix was needed from `start` until now, so it was left unread at some time after `start`.
+  mutating func noteUnread(since start: BootInstant, at now: BootInstant) {
+    skipSilence(since: start, at: now)
     filter.noteUnread(until: now)
+  }
+
+  /// The time from `start` until now does not count as silence; a fix in that time counts as a fix now.
+  private mutating func skipSilence(since start: BootInstant, at now: BootInstant) {
+    func shifted(_ time: BootInstant) -> BootInstant { time + (now - max(start, time)) }
+    (lastGoodAt, goodSince, startedAt) = (shifted(lastGoodAt), shifted(goodSince), shifted(startedAt))
   }
 
   mutating func expire(at now: BootInstant) {
