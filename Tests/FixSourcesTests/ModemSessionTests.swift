@@ -156,6 +156,19 @@ struct ModemSessionTests {
     expectEqual(fixes(back).count, 1)
   }
 
+  @Test("after a suspend, the time without a new position is counted from the resume")
+  func suspended() throws {
+    var session = reading()
+    _ = session.handle(answer(10), at: .boot)
+    var now = BootInstant.boot + .seconds(1)
+    _ = session.handle(.deadline, at: now)
+    expectEqual(fixes(session.handle(answer(11), at: now)).count, 1)
+    now = now + .seconds(28_800)
+    expectEqual(session.handle(.resumed, at: Moment(boot: now, wall: Timestamp(seconds: 1_800_000_000))), [])
+    expectEqual(session.handle(.deadline, at: now), [.locate(path: Self.path)])
+    expectNil(loss(session.handle(answer(11), at: now)))
+  }
+
   @Test("a position that ModemManager stored before the start is never used as a fix")
   func frozenFromTheStart() throws {
     var session = reading()

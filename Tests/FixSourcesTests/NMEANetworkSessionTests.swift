@@ -372,6 +372,21 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.handle(.ended("closed")), ["fix 1", "lost closed"])
   }
 
+  @Test("after a suspend, the silence of the used sender is counted from the resume", arguments: [false, true])
+  func suspended(isResumed: Bool) {
+    var bench = Bench(.datagrams(isMulticast: false))
+    _ = bench.handle(.opened())
+    for second in 1...5 {
+      _ = bench.wait(until: .boot + .seconds(second))
+      _ = bench.datagram(Self.epoch(second))
+    }
+    bench.now = .boot + .seconds(3600)
+    if isResumed { _ = bench.handle(.resumed) }
+    let effects = bench.handle(.deadline)
+    expectEqual(effects.contains { $0.hasPrefix("lost") }, !isResumed)
+    expectEqual(bench.session.lineStatistics.senders.count, (isResumed ? 1 : 0))
+  }
+
   @Test("if the used sender has no fix for the silence timeout, a sender with a fix replaces it")
   func fixLost() {
     var bench = Bench(.datagrams(isMulticast: false))

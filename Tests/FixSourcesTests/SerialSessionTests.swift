@@ -278,6 +278,26 @@ struct SerialSessionTests {
     expectEqual(bench.wait(), ["open at 4800"])
   }
 
+  @Test("after a suspend, the silence of a receiver is counted from the resume, and its port stays open")
+  func suspended() {
+    var bench = Bench(baud: 4800)
+    _ = bench.handle(.start)
+    _ = bench.handle(.opened(isTerminal: true))
+    for second in 1...2 {
+      bench.now = .boot + .seconds(second)
+      _ = bench.receive(second)
+      expectEqual(bench.wait(), ["fix \(second)"])
+    }
+    bench.now = .boot + .seconds(28_800)
+    expectEqual(bench.handle(.resumed), [])
+    expectEqual(bench.handle(.deadline), [])
+    expectEqual(bench.handle(.drained), [])
+    expectEqual(
+      bench.wait(),
+      ["close", "lost /dev/gps0 is open but silent for 10 s; check the receiver and its power; reopening it"])
+    expectEqual(bench.now, .boot + .seconds(28_810))
+  }
+
   @Test("a receiver that is unplugged is reported as lost, and opened at once when its device appears")
   func replug() {
     var bench = Bench(baud: 4800)

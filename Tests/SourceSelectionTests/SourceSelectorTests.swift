@@ -263,6 +263,18 @@ struct SourceSelectorTests {
     expect(bench.hasEnded && bench.conditions == [.ended, .ended, .ended])
   }
 
+  @Test("a suspend does not count as silence")
+  func suspended() throws {
+    var bench = Bench(2)
+    bench.good = [0, 1]
+    try bench.play(20)
+    bench.now += 3600
+    _ = bench.selector.handle(.resumed(after: .seconds(3600)), at: bench.moment)
+    expectEqual(bench.selector.overview.used, 0)
+    bench.good = [1]
+    try expectEqual(bench.play(12), "---------bbb")
+  }
+
   @Test("a source that had a fix hours into a pause is replaced if it is silent after the pause")
   func fixDuringPause() throws {
     var bench = Bench(2, isPausable: true)

@@ -50,8 +50,14 @@ extension Run {
   mutating func passFixNeed(at now: Moment, _ observer: Observer?, _ effects: inout [Effect]) {
     guard hasFixNeedChanged else { return }
     hasFixNeedChanged = false
+    passToSources(.needed(sources.areFixesNeeded), at: now, observer, &effects)
+  }
+
+  mutating func passToSources(
+    _ input: SourceInput, at now: Moment, _ observer: Observer?, _ effects: inout [Effect]
+  ) {
     for id in sources.configured.map(\.id) {
-      perform(sources.handle(.needed(sources.areFixesNeeded), of: id, at: now), of: id, at: now, observer, &effects)
+      perform(sources.handle(input, of: id, at: now), of: id, at: now, observer, &effects)
     }
   }
 

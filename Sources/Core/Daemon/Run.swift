@@ -2,6 +2,7 @@
 import PositionBacklog
 import Delivery
 package import Vehicle
+import FixSources
 import FleetEngine
 import Observability
 import Timekeeping
@@ -69,7 +70,9 @@ package struct Run: Sendable {
     case .vehicle(let input):
       switch input {
       case .stop, .directoryDeleted: endSources(&effects)
-      case .resumed(let time): settings.slept(for: time)
+      case .resumed(let time):
+        settings.slept(for: time)
+        passToSources(.resumed, at: now, observer, &effects)
       default: break
       }
       pass(input, at: now, observer, &effects)

@@ -68,6 +68,8 @@ package enum SourceInput: Equatable, Sendable {
   /// Whether fixes are needed, as they are initially. While they are not, a pausable session reads the line only to
   /// empty it.
   case needed(Bool)
+  /// The machine was suspended and has resumed: silence is counted from now on.
+  case resumed
   /// The connection of the sender with this ID was closed.
   case senderDisconnected(Int)
   /// The recording is at its end.

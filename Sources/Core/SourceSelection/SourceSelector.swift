@@ -56,6 +56,8 @@ package struct SourceSelector: Sendable {
     case configured(FixFilter.Configuration)
     /// Whether fixes are needed, as in `VehicleAgent.Effect.needFixes`.
     case needed(Bool)
+    /// The machine was suspended for this long, and has resumed.
+    case resumed(after: Duration)
     /// The time bounds of servers; nil if unknown.
     case time(TimeBounds?)
     /// `nextDeadline` has passed.
@@ -168,6 +170,8 @@ package struct SourceSelector: Sendable {
         }
       }
       unneededSince = isNeeded ? nil : unneededSince ?? now.boot
+    case .resumed(let time):
+      for index in entries.indices { entries[index].skipSilence(since: now.boot - time, at: now.boot) }
     case .time(let bounds):
       timeBounds = bounds
       for index in entries.indices { entries[index].filter.setTimeBounds(bounds) }

@@ -98,7 +98,7 @@ struct SourceState: Sendable {
   }
 
   /// The time from `start` until now does not count as silence; a fix in that time counts as a fix now.
-  private mutating func skipSilence(since start: BootInstant, at now: BootInstant) {
+  mutating func skipSilence(since start: BootInstant, at now: BootInstant) {
     func shifted(_ time: BootInstant) -> BootInstant { time + (now - max(start, time)) }
     (lastGoodAt, goodSince, startedAt) = (shifted(lastGoodAt), shifted(goodSince), shifted(startedAt))
   }

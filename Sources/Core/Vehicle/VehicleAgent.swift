@@ -237,6 +237,7 @@ package struct VehicleAgent: Sendable {
     case .resumed(let time):
       effects.append(.event(.resumed(after: time)))
       fixes.woke(at: now.boot)
+      feedSelector(.resumed(after: time), at: now, &effects)
       resetConnections(at: now, &effects)
     case .clockStepped(let step): report(eventLimiter.clockStepped(step, at: now.boot), &effects)
     case .configure(let configuration, let holder): configure(configuration, lockedBy: holder, at: now, &effects)

@@ -110,6 +110,9 @@ package struct GPSDDecoder: Sendable {
     receivers = [:]
   }
 
+  /// The machine was suspended and has resumed: silence of the used receiver is counted from now on.
+  mutating func resumed(at now: BootInstant) { chosen?.fixAt = now }
+
   /// Decodes the next bytes.
   ///
   /// - Parameters:

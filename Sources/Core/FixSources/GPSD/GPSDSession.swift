@@ -81,6 +81,9 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       guard isNeeded, isDiscarding else { return [] }
       isDiscarding = false
       return awaitReport()
+    case .resumed:
+      decoder.resumed(at: now)
+      return supervise(.resumed, at: now)
     case .appeared, .baudRefused, .senderDisconnected, .endOfInput, .modem: return []
     }
   }

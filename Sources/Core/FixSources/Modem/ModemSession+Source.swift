@@ -21,6 +21,7 @@ extension ModemSession: SourceSession {
   /// Handles the inputs of every source, and the responses of ModemManager.
   package mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
     if case .needed(let isNeeded) = input { return sourceEffects(setNeeded(isNeeded, at: now.boot)) }
+    if case .resumed = input { resumed(at: now.boot) }
     let modemInput: Input? =
       switch input {
       case .start: .start
@@ -29,7 +30,7 @@ extension ModemSession: SourceSession {
       case .openFailed(let why): .openFailed(why)
       case .ended(let why): .ended(why)
       case .modem(let input): input
-      case .appeared, .baudRefused, .drained, .needed, .senderDisconnected, .endOfInput: nil
+      case .appeared, .baudRefused, .drained, .needed, .resumed, .senderDisconnected, .endOfInput: nil
       }
     guard let modemInput else { return [] }
     return sourceEffects(handle(modemInput, at: now.boot))

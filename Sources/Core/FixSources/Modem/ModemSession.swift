@@ -115,7 +115,7 @@ package struct ModemSession: Sendable {
   private var decoder = NMEADecoder(hasMarkedEnds: true)
   private var sky = SatelliteCountReporter()
   private var askedAt = BootInstant.boot
-  /// The time of the last new position; initially of the first request.
+  /// The time of the last new position, or of a resume after it; initially of the first request.
   private var newPositionAt = BootInstant.boot
   private var repeats = 0
   private var isNeeded = true
@@ -203,6 +203,9 @@ package struct ModemSession: Sendable {
     expectNewPosition()
     return ask(.locate, at: now)
   }
+
+  /// The machine was suspended and has resumed: the time without a new position is counted from now on.
+  mutating func resumed(at now: BootInstant) { newPositionAt = now }
 
   private mutating func expectNewPosition() {
     sentences.forgetTimes()

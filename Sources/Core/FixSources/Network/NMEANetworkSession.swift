@@ -241,6 +241,12 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       nextDrain = nil
       return [.line(.read)]
     case .drained: return isDiscarding ? discarded(at: now) : []
+    case .resumed:
+      for index in senders.indices {
+        senders[index].lastSentenceAt = now
+        senders[index].lastFixAt = senders[index].lastFixAt.map { _ in now }
+      }
+      return supervise(.resumed, at: now)
     case .appeared, .baudRefused, .endOfInput, .modem: return []
     }
   }

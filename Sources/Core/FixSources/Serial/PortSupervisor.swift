@@ -19,6 +19,8 @@ package struct PortSupervisor: Sendable {
     case ended(String)
     /// The device file may have appeared.
     case appeared
+    /// The machine was suspended and has resumed: silence is counted from now on.
+    case resumed
     case deadline
   }
 
@@ -124,6 +126,9 @@ package struct PortSupervisor: Sendable {
       gate.reset()
       state = .open(since: since, lastSentenceAt: now, hasBytes: false)
       return last == nil ? [.reading] : []
+    case (.resumed, .open(_, let last, let hasBytes)):
+      state = .open(since: now, lastSentenceAt: last.map { _ in now }, hasBytes: hasBytes)
+      return []
     case (.ended(let why), .open):
       close(at: now)
       return [.lost(why)]
