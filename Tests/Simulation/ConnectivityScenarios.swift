@@ -65,7 +65,7 @@ struct ConnectivityScenarios {
     let world = try World.drive(Scenario(duration: start + length + 300, acts: [(start, .suspend(length))]))
     expect(!world.applied((start + length)..<(start + length + 2)).isEmpty)
     expectEqual(world.events(.resumed).count, 1)
-    expect(world.events(.sourceLost).isEmpty)
+    expect(world.events(.sourceLost).isEmpty && world.events(.fixLost).isEmpty)
     expectEqual(world.drops.count, 1)
   }
 

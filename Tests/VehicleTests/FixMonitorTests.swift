@@ -72,5 +72,8 @@ struct FixMonitorTests {
     expectEqual(monitor.graceEnd, at(100) + .milliseconds(1500))
     _ = monitor.accepted(fix, at: at(101))
     expectEqual(monitor.graceEnd, .boot)
+    // The suspend itself is no time without a fix.
+    monitor.woke(at: at(4000))
+    expectEqual(monitor.missingDeadline, at(4030))
   }
 }

@@ -48,9 +48,10 @@ struct FixMonitor: Equatable, Sendable {
   /// When to report a missing fix; nil if it was reported, or cannot be missing yet.
   var missingDeadline: BootInstant? {
     guard isNeeded else { return nil }
+    let countedSince = max(neededSince, resumedAt ?? .boot)
     return switch state {
-    case .none: isMissingReported ? nil : readSince.map { max($0, neededSince) + FixMonitor.firstFixTimeout }
-    case .present(_, let at): max(at, neededSince) + FixMonitor.timeout
+    case .none: isMissingReported ? nil : readSince.map { max($0, countedSince) + FixMonitor.firstFixTimeout }
+    case .present(_, let at): max(at, countedSince) + FixMonitor.timeout
     case .lost: nil
     }
   }
