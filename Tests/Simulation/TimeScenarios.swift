@@ -254,6 +254,20 @@ struct TimeScenarios {
     }
   }
 
+  @Test("the `Date` of a single response of the token provider puts no correct position into the future")
+  func providerAhead() throws {
+    for (wallError, seconds) in [(nil, 900), (nil, 1800), (-864_000, 1800)] as [(Int64?, Int64)] {
+      for from in [0, 20] {
+        let world = try World.drive(
+          Scenario(
+            duration: 200, faults: [Fault(.providerClock(seconds), 0..<100), Fault(.noFix, 0..<from)],
+            wallError: wallError, hasCertificates: true))
+        expect(!world.server.applied.contains { $0.isIgnored || $0.live.time > Scenario.boot + .seconds($0.at) })
+        expect(try #require(world.server.applied.first).at < Double(from + 3))
+      }
+    }
+  }
+
   @Test(
     "a wrong machine clock does not affect the verification of certificates if the receiver knows the time",
     arguments: [315_360_000, 946_080_000, -3_000_000, nil] as [Int64?])

@@ -236,8 +236,10 @@ package struct TimeEstimator: Sendable {
       let expiresAt = isLone ? observation.at + TimeEstimator.unconfirmedLifetime : nil
       if let expiresAt, now.boot >= expiresAt { weight = 0 }
       guard best.map({ (weight, count) > ($0.weight, $0.count) }) ?? true else { continue }
+      var bounds = observation.bounds
+      bounds.isLone = isLone
       let estimate = Estimate(
-        reference: reference, bounds: observation.bounds,
+        reference: reference, bounds: bounds,
         isSteady: reference.isServer || observation.at - observation.since >= TimeEstimator.consistencyTime,
         isConfirmed: observation.isConfirmed, expiresAt: expiresAt, agreesWithClock: agreesWithClock)
       best = (estimate, weight, count)

@@ -73,7 +73,7 @@ package struct ReceiverClock: Sendable {
     return .settled(change: newOffset - offset)
   }
 
-  /// The error of a timestamp in whole seconds; nil if it is within the bounds.
+  /// The error of a timestamp in whole seconds; nil if it is within the bounds, or earlier than a lone response.
   ///
   /// - Parameter accepted: the time of an earlier fix, and its arrival. If it lies within the bounds, it is closer to
   ///   the truth than a bound, which after slow responses is many seconds off.
@@ -82,7 +82,7 @@ package struct ReceiverClock: Sendable {
     after accepted: (time: Timestamp, at: BootInstant)? = nil
   ) -> Duration? {
     let (minimumError, maximumError) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
-    guard minimumError > slack || maximumError < .zero - maximumDelay else { return nil }
+    guard minimumError > slack || (maximumError < .zero - maximumDelay && !bounds.isLone) else { return nil }
     if minimumError - .seconds(1) <= leapSeconds, leapSeconds <= maximumError + .seconds(1) { return leapSeconds }
     let seconds = maximumError.wholeSeconds - (maximumError < .zero ? 1 : 0)
     let zoneOffset = Duration.seconds(seconds - ((seconds % timeZoneStep) + timeZoneStep) % timeZoneStep)

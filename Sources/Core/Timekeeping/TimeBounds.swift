@@ -13,6 +13,9 @@ package struct TimeBounds: Equatable, Sendable {
   private var latestBoot: Timestamp
   /// The instant of the last observation; the bounds widen from then on.
   package private(set) var at: BootInstant
+  /// Whether they are from a single response with which no other time agrees: what is later than they allow is treated
+  /// as wrong, for it harms most; what is earlier may be right.
+  package var isLone = false
 
   /// - Parameters:
   ///   - time: what a clock showed.

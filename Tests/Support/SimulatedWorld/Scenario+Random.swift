@@ -266,7 +266,7 @@ extension Scenario {
       let kinds: [Fault.Kind] = [
         .ahead(18), .ahead(18), .ahead(3600), .ahead(50_000_000), .ahead(1_650_000_000), .undated, .behind(86_400),
         .serverClock(3600), .serverClock(-3600), .serverClock(3_155_760_000), .serverClock(-3_155_760_000),
-        .providerClock(7200), .providerClock(-7200), .providerClock(3_155_760_000),
+        .providerClock(1800), .providerClock(7200), .providerClock(-7200), .providerClock(3_155_760_000),
       ]
       let length = Int.random(in: 1...(Bool.random(using: &random) ? 20 : 200), using: &random)
       faults.append(Fault(kinds.randomElement(using: &random) ?? .undated, from..<(from + length)))
