@@ -191,6 +191,32 @@ struct ControlTests {
     expect(try ask(bench, "resume").errors.text.isEmpty)
   }
 
+  @Test(
+    "with a read-only state directory, a pause is not kept and the driver is told; resume warns of nothing",
+    .enabled(if: ChildProcess.canMount))
+  func readOnlyState() throws {
+    let bench = try TestBench(emulator: nil)
+    _ = try bench.receiver(isPluggedIn: false)
+    let (state, notifications) = (bench.directory("state"), try NotifySocket(path: bench.directory("notify")))
+    mkdir(state, 0o700)
+    let process = try ChildProcess(
+      "/usr/bin/unshare",
+      [
+        "--mount", "sh", "-c", "mount -t tmpfs -o ro none \"$1\" && exec \"$2\" --config \"$3\"", "sh", state,
+        "\(ChildProcess.products)/fleet-locationd", try bench.writeSettings(),
+      ],
+      environment: [
+        "STATE_DIRECTORY": state, "RUNTIME_DIRECTORY": bench.directory.path, "NOTIFY_SOCKET": notifications.path,
+      ])
+    bench.otherReadables = process.sources + [notifications]
+    try bench.wait("it is ready") { notifications.states.contains("READY") }
+    expect(try ask(bench, "resume").errors.text.isEmpty)
+    expect(try ask(bench, "pause").errors.text.contains("will not survive a restart"))
+    expect(try ask(bench, "resume").errors.text.isEmpty)
+    process.signal(SIGTERM)
+    try bench.wait("the end") { process.hasEnded }
+  }
+
   @Test("the metrics file is world-readable, and is written when the vehicle goes online and when the daemon stops")
   func textfile() throws {
     let bench = try TestBench()

@@ -58,7 +58,10 @@ package enum AtomicFile {
     do throws(Errno) {
       _ = try Errno.retrying { unsafe unlink(path) }
     } catch {
-      guard error.code == ENOENT else { throw error }
+      // On a read-only file system unlink(2) fails before it looks for the file.
+      var status = stat()
+      let isMissing = error.code == EROFS ? unsafe lstat(path, &status) != 0 && errno == ENOENT : error.code == ENOENT
+      guard isMissing else { throw error }
       return
     }
     try syncDirectory(of: path)
