@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Expectations
+import FixSources
 import Observability
+import Positioning
 import Testing
 import Timekeeping
 import Vehicle
@@ -167,6 +169,54 @@ struct ConfirmedReloadTests {
     _ = start(try Self.configuration(other), record: record)
     _ = handle(.start, at: 1)
     expectEqual(reverts(from: 1), 61)
+  }
+
+  @Test("for the time of a confirmation after a revert, updates without a fix do not excuse further settings")
+  func availabilityAfterRevert() throws {
+    func second(_ second: Int) -> BootInstant { .boot + .seconds(second) }
+    var settings = SettingsLifecycle(text: "a")
+    let (new, other) = (
+      try Self.configuration(Self.parts { $0.source = "x" }),
+      try Self.configuration(Self.parts { ($0.all, $0.source) = ("c", "y") })
+    )
+    _ = settings.activated(
+      new, limit: .seconds(60), previousAvailability: .init(fix: true, token: false), at: second(40))
+    var kept = try Self.configuration(Self.old)
+    kept.settingsText = nil
+    _ = settings.revert(
+      to: .init(configuration: kept, holder: nil, requests: []), because: Self.why, at: second(100))
+    _ = settings.takeNext()
+    let nothing = SettingsConfirmation.Availability(fix: false, token: false)
+    _ = settings.activated(kept, limit: nil, previousAvailability: nothing, at: second(100))
+    expectNil(settings.accepted(sentAt: second(101)))
+    for (at, fix) in [(110, true), (159, true), (160, false)] {
+      var settings = settings
+      _ = settings.activated(other, limit: .seconds(60), previousAvailability: nothing, at: second(at))
+      expectEqual(settings.confirmation?.previousAvailability, .init(fix: fix, token: false))
+    }
+  }
+
+  @Test("a fix that the vehicle has got since the last reload must remain with further settings, or they are reverted")
+  mutating func fixSince() throws {
+    // Settings without a fix or a token wait; they are not valid any more, and the last working ones are in force.
+    let record = "fleet-locationd confirmation 1\nwaiting b 60 0 0 0\nend\n"
+    var kept = try Self.configuration(Self.old)
+    kept.settingsText = nil
+    _ = start(kept, record: record)
+    _ = handle(.start, at: 1)
+    _ = reload(try Self.configuration(Self.parts { ($0.all, $0.source) = ("c", "y") }), at: 20)
+    expectEqual(daemon.run?.settings.confirmation?.holdReason, .noFix)
+    expectNil(reverts(from: 21))
+
+    _ = start(kept, record: record)
+    _ = handle(.start, at: 1)
+    _ = handle(.vehicle(.sources([AgentFixture.source])), at: 19)
+    _ = handle(.vehicle(.source(0, .reading("/dev/gps0"))), at: 19)
+    var fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(Self.moment(19).wall))
+    fix.horizontalAccuracy = 3
+    _ = handle(.vehicle(.source(0, .fix(fix))), at: 19)
+    _ = reload(try Self.configuration(Self.parts { ($0.all, $0.source) = ("c", "y") }), at: 20)
+    expectEqual(reverts(from: 21), 80)
   }
 
   @Test("at a start, settings that were rolled back are replaced by the last working ones, if these are stored")

@@ -178,7 +178,7 @@ extension Run {
       }
       (configuration.settingsText, configuration.settings.revertReason) = (nil, why)
       let prepared = SettingsLifecycle.Prepared(configuration: configuration, holder: holder, requests: [])
-      guard let record = settings.reverted(prepared, because: why) else { return }
+      guard let record = settings.revert(to: prepared, because: why, at: now.boot) else { return }
       effects += [.storeConfirmation(record.text), .event(.settingsTakenBack(why))]
       let vehicle = configuration.vehicle.delivery.endpoint.vehicle
       feedStore(.configured(configuration.store, vehicle), at: now.boot, &effects)

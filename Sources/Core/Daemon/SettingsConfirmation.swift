@@ -29,6 +29,11 @@ struct SettingsConfirmation: Sendable {
   struct Availability: Equatable, Sendable {
     var fix = true
     var token = true
+
+    /// Adds what the vehicle has now.
+    mutating func formUnion(_ other: Availability) {
+      (fix, token) = (fix || other.fix, token || other.token)
+    }
   }
 
   /// What the next start must know.

@@ -78,9 +78,9 @@ struct SettingsLifecycle: Sendable {
   private(set) var confirmation: SettingsConfirmation?
   /// What is on disk about a confirmation; nil: nothing.
   private(set) var record: ConfirmationRecord?
-  /// What the vehicle had before the settings that were reverted last; nil: none were, or an update has been accepted
-  /// since.
-  private var revertedAvailability: SettingsConfirmation.Availability?
+  /// What the vehicle had before the settings that were reverted last, and until when it is to have that again; nil:
+  /// none were.
+  private var reverted: (availability: SettingsConfirmation.Availability, until: BootInstant)?
   /// Why the settings in force are being reverted; nil unless the last settings that worked are being read for that.
   private(set) var revertReason: String?
 
@@ -152,7 +152,6 @@ struct SettingsLifecycle: Sendable {
   /// - Returns: the text of the settings that this verifies, to be stored as the last settings that worked; nil if this
   ///   verifies none.
   mutating func accepted(sentAt: BootInstant) -> String? {
-    revertedAvailability = nil
     guard let (text, since) = unverified, sentAt >= since,
       confirmation?.isConfirmed(byUpdateSentAt: sentAt) != false
     else { return nil }
@@ -197,13 +196,17 @@ struct SettingsLifecycle: Sendable {
       if let previous = configuration.keptParts, previous.all != configuration.parts.all {
         // After a restart, the same settings have the time that is left.
         let before = now == nil && waiting?.all == configuration.parts.all ? waiting : nil
-        // While settings wait for their confirmation, what the vehicle lacks is no fault of the previous ones.
-        let availability =
-          confirmation?.previousAvailability ?? waiting?.previousAvailability ?? revertedAvailability
-          ?? previousAvailability
+        // While settings wait for their confirmation, and for a while after they were reverted, what the vehicle lacks
+        // is no fault of the previous ones.
+        var availability = confirmation?.previousAvailability ?? waiting?.previousAvailability
+        if let now {
+          if availability == nil, let reverted, now < reverted.until { availability = reverted.availability }
+          availability?.formUnion(previousAvailability)
+        }
         confirmation = SettingsConfirmation(
           of: configuration.parts, previous: previous, within: before?.limit ?? limit,
-          elapsed: before?.elapsed ?? .zero, previousAvailability: availability, since: now ?? .boot)
+          elapsed: before?.elapsed ?? .zero, previousAvailability: availability ?? previousAvailability,
+          since: now ?? .boot)
         return Activation(isConfirmationNew: true)
       }
       remark =
@@ -255,11 +258,12 @@ struct SettingsLifecycle: Sendable {
   /// These settings replace those in force.
   ///
   /// - Returns: the record to store before that.
-  mutating func reverted(_ prepared: Prepared, because why: String) -> ConfirmationRecord? {
+  mutating func revert(to prepared: Prepared, because why: String, at now: BootInstant) -> ConfirmationRecord? {
     guard let confirmation else { return nil }
     let parts = confirmation.parts
     let new = ConfirmationRecord.reverted(all: parts.all, credentials: parts.credentials, why: why)
-    (record, revertReason, revertedAvailability) = (new, nil, confirmation.previousAvailability)
+    (record, revertReason) = (new, nil)
+    reverted = (confirmation.previousAvailability, until: now + confirmation.limit)
     setNext(prepared)
     return new
   }
