@@ -434,7 +434,7 @@ struct DutyScenarios {
         seed: 429_015, duration: 272, drive: .steady(14),
         faults: [Fault(.latency(6000), 4..<24), Fault(.closedUnanswered(1, appliedWithin: 12), 247..<248)],
         acts: [
-          (94, .suspend(152)), (209, .goOffline), (259, .goOffline), (247, .goOnline),
+          (94, .suspend(152)), (209, .goOffline), (258, .goOffline), (247, .goOnline),
           (247, .powerCut(afterEffects: 5, seconds: 6)),
         ], noise: 0, settings: [.interval(5), .trips(reportsState: true, offlineOnStop: false)]))
     // The next update sets OFFLINE again.
