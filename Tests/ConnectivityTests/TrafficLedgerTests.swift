@@ -160,6 +160,25 @@ struct TrafficLedgerTests {
     expectEqual(next.month, 1120)
   }
 
+  @Test("each day of a vehicle that is suspended on every second day ends with its own data volume")
+  func everySecondDay() throws {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(60), bytes: 1000)
+    run.pass(.seconds(2 * 86_400), bytes: 0)
+    run.pass(.seconds(60), bytes: 200)
+    run.pass(.seconds(2 * 86_400), bytes: 0)
+    run.pass(.seconds(60), bytes: 30)
+    expectEqual(run.ended.map(\.counts.fleetEngine.sent), [1000, 200])
+    expect(run.today == 30 && run.month == 1230)
+    // A wrong date returns to the last of these days.
+    let time = try #require(run.time)
+    run.time = time + .seconds(4000 * 86_400)
+    run.pass(.seconds(60), bytes: 4)
+    run.time = time + .seconds(120)
+    run.pass(.seconds(60), bytes: 1)
+    expect(run.today == 35 && run.month == 1235)
+  }
+
   @Test("a new date that persists for 15 min is accepted and stored, and its month starts at zero")
   func newDate() throws {
     var run = Run(time: Self.noon)

@@ -185,11 +185,12 @@ package struct TrafficLedger: Equatable, Sendable {
     if days == 0 || days == -1 { return [] }
     if days == 1 {
       jump = nil
-    } else if let jump, let day = TrafficLedger.day(on: date, after: jump) {
+    } else if let jump, days < 0 || jump.isSuspect, let day = TrafficLedger.day(on: date, after: jump) {
       self.jump = nil
       self.day = day
       return []
-    } else if jump == nil {
+    } else if jump.map({ !$0.isSuspect && days > 0 }) ?? true {
+      // After a weekend without a date, for instance, the next gap is no return to the day before it.
       jump = Jump(before: before, at: now, isSuspect: days < 0 || days > TrafficLedger.maxPlausibleDays)
     }
     // An earlier date: the previous one was wrong, and its counts belong to the new one.
