@@ -78,7 +78,9 @@ enum FilterDocument {
       * **Parked.** This is not a rejection: below \(tenths(MotionDetector.parkedBelow)) m/s for 10 s a vehicle is parked, and its position is kept constant. It moves
         again after 3 s at \(tenths(MotionDetector.movingFrom)) m/s or more; or, whatever its reported speed, after 3 s at a distance of more than 30 m and more than
         three times the accuracy; or at once, if the first fix after a gap of 5 s or more, by arrival or by time, is further away than
-        30 m and than its accuracy: the vehicle was moved, for example on a ferry, or the fixes in between were rejected.
+        30 m and than its accuracy: the vehicle was moved, for example on a ferry, or the fixes in between were rejected. The accuracy
+        of a held position includes its distance to the newest fix. A speed below 0.7 m/s with which the vehicle moved away is not sent, and
+        neither is the course, until the receiver reports 1.5 m/s.
       * **Heading.** Below \(tenths(ReportingPolicy.minimumCourseSpeed)) m/s a receiver's course is the direction in which its position drifts. So a slower vehicle, parked or
         not, is reported with the last course at this speed or more, without its accuracy; without a heading, if there has been none.
 

@@ -18,11 +18,15 @@ struct ReportingPolicyTests {
 
     static func time(_ second: Double) -> BootInstant { .boot + .milliseconds(Int64(second * 1000)) }
 
-    mutating func observe(_ second: Double, speed: Double? = 14, heading: Double? = 0) throws {
-      metres += speed ?? 14
+    mutating func observe(
+      _ second: Double, speed: Double? = 14, heading: Double? = 0, metres distance: Double? = nil,
+      accuracy: Double? = nil
+    ) throws {
+      metres += distance ?? speed ?? 14
       let coordinate = try #require(Coordinate(latitude: 48 + metres / 111_200, longitude: 11))
       var fix = Fix(coordinate: coordinate)
       fix.speed = speed
+      fix.horizontalAccuracy = accuracy
       fix.heading = heading
       fix.headingAccuracy = heading.map { _ in 3 }
       let time = ReportingPolicyTests.start + .milliseconds(Int64(second * 1000))
@@ -55,6 +59,29 @@ struct ReportingPolicyTests {
     expectNil(bench.policy.reason(at: .boot))
     expectNil(bench.policy.next?.at)
     try expectEqual(bench.drive(1...31), ["1 first", "11 interval", "21 interval", "31 interval"])
+  }
+
+  @Test("until a receiver reports a speed, a zero that its positions refute is not sent, and neither is its course")
+  func refutedSpeed() throws {
+    var bench = Bench()
+    for second in 0...60 { try bench.observe(Double(second), speed: 0, metres: 14) }
+    let moving = try #require(bench.policy.newest)
+    expect(!bench.policy.isParked && moving.speed == nil && moving.heading == nil && moving.headingAccuracy == nil)
+    try bench.observe(61, speed: 14, heading: 90)
+    let right = try #require(bench.policy.newest)
+    expect(right.speed == 14 && right.heading == 90)
+  }
+
+  @Test("the accuracy of a held position includes its distance to the newest fix")
+  func heldAccuracy() throws {
+    var bench = Bench()
+    for second in 0...20 { try bench.observe(Double(second), speed: 0, accuracy: 18) }
+    let held = try #require(bench.policy.newest)
+    expect(bench.policy.isParked && held.horizontalAccuracy == 18)
+    try bench.observe(21, speed: 0, metres: 25, accuracy: 3.5)
+    let later = try #require(bench.policy.newest)
+    expectEqual(later.coordinate, held.coordinate)
+    expect(try abs(#require(later.horizontalAccuracy) - 25) < 0.1)
   }
 
   @Test("a fix that arrives up to half a second before the due time is reported at once")

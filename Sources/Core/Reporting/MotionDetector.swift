@@ -45,7 +45,7 @@ package struct MotionDetector: Sendable {
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
   /// Whether the receiver reported a standstill while the vehicle moved away: then the speed is computed from positions
   /// until it reports one.
-  private var isReportedSpeedWrong = false
+  private(set) var isReportedSpeedWrong = false
 
   package init() {}
 

@@ -111,9 +111,17 @@ package struct ReportingPolicy: Sendable {
     switch motion.state {
     case .moving:
       if hasChanged { motionChange = .started }
+      if motion.isReportedSpeedWrong {
+        // A receiver that reports a standstill has no course either.
+        (location.speed, location.speedAccuracy, location.heading, lastCourse) = (nil, nil, nil, nil)
+        location.headingAccuracy = nil
+      }
     case .parked(let place):
       if hasChanged { motionChange = .stopped }
       location.coordinate = place
+      location.horizontalAccuracy = location.horizontalAccuracy.map {
+        max($0, place.distance(to: accepted.fix.coordinate))
+      }
       location.speed = location.speed.map { _ in 0 }
     }
     if !isParked, let speed = motion.speed, speed >= ReportingPolicy.minimumCourseSpeed {
