@@ -56,6 +56,20 @@ struct UpdateFormNegotiationTests {
     }
   }
 
+  @Test("if the plain form fails with 503, the form of the update before it was not the cause, and nothing is stored")
+  func unavailable() {
+    var bench = Bench()
+    for _ in 0..<3 {
+      expect(bench.fail(500))
+      expect(!bench.fail(503))
+      expectEqual(bench.accept(), .plain)
+      expectNil(bench.stored)
+      // One of the updates until then was that which was accepted.
+      expectEqual(bench.secondsUntilCompactProbe(), 590)
+    }
+    expectEqual(bench.form, .compact)
+  }
+
   @Test("as long as no update is rejected, every update is compact, and nothing is stored")
   func accepted() {
     var bench = Bench()

@@ -177,7 +177,12 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   ///
   /// - Returns: whether to send it again in the plain form at once, before this counts as a failure.
   mutating func failed(_ form: UpdateForm, _ failure: UpdateFailure, at now: BootInstant) -> Bool {
-    guard configuration.mode == .auto, !isRejected, failure.isAboutRequest else { return false }
+    guard configuration.mode == .auto, !isRejected else { return false }
+    if form == .plain, failure.httpStatus == 503, case .comparing(.some, let wait) = state {
+      // The server fails with either form: that the plain one is accepted later proves nothing.
+      state = .comparing(rejection: nil, wait: wait)
+    }
+    guard failure.isAboutRequest else { return false }
     let rejection = failure.mayBeDueToForm ? failure.httpStatus : nil
     if form == .plain {
       // Without a response nothing is known yet.
