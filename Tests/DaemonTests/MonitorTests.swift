@@ -99,6 +99,14 @@ struct MonitorTests {
     _ = daemon.handle(.settingsRead(.missing("no x")), at: Self.moment(0))
     let first = try #require(state(daemon.handle(.request(id: 1, .monitor), at: Self.moment(1))))
     expect(first.cause == "noSettings" && first.summary.contains("no x"))
+    let inputs: [Daemon.Input] = [
+      .request(id: 2, .driverCommand(.pause)), .settingsRead(.missing("no x")),
+      .request(id: 3, .driverCommand(.resume)), .settingsRead(.missing("no y")),
+    ]
+    let changes = inputs.flatMap { daemon.handle($0, at: Self.moment(1)).items }.compactMap { item in
+      if case .state(let state) = item { "\(state.isPaused) \(state.summary.contains("no y"))" } else { nil }
+    }
+    expectEqual(changes, ["true false", "false false", "false true"])
     let configuration = Daemon.Configuration(
       vehicle: try AgentFixture.configuration(), store: StoreAgent.Configuration(), settingsText: nil)
     _ = daemon.handle(.settingsRead(.valid(configuration)), at: Self.moment(2))

@@ -171,6 +171,7 @@ struct Startup: Sendable {
     guard waitsForSettings else { return fail(what, &effects) }
     self.known = known
     let missing = MissingSettings(what)
+    let isNew = missing != self.missing
     var end = now.boot + Startup.maximumWait
     if case .waiting(let before, _) = state { end = before } else { effects.append(.event(.settingsAwaited(what))) }
     effects.append(.showStatus(missing.sentence))
@@ -187,6 +188,7 @@ struct Startup: Sendable {
       effects.append(.ready)
     }
     state = .waiting(until: end, for: missing)
+    if isNew { publishState(&effects) }
     isReload = false
     nextDeadline = now.boot + interval
   }
@@ -236,12 +238,18 @@ struct Startup: Sendable {
   }
 
   private mutating func store(_ record: PauseRecord?, for id: UInt64, _ effects: inout [Daemon.Effect]) {
+    let isNew = record != pause
     pause = record
+    if isNew { publishState(&effects) }
     pauseRequests.append(id)
     effects.append(.storePause(record))
   }
 
   // MARK: - What is published
+
+  private func publishState(_ effects: inout [Daemon.Effect]) {
+    if isMonitored { effects.append(.monitor(.state(MonitorItem.State(missing, pause: pause)))) }
+  }
 
   private var metrics: String {
     MetricsText.withoutSettings(
