@@ -91,7 +91,9 @@ package final class SerialPort {
   package func setBaud(_ baud: Int) throws(SerialPortError) {
     guard isTerminal, let rawValue = descriptor?.rawValue else { return }
     do {
-      try SerialPort.setLine(rawValue, path, baud: baud)
+      guard try SerialPort.setLine(rawValue, path, baud: baud) else {
+        throw SerialPortError(.badBaud, "\(path): the device does not do \(baud) baud")
+      }
     } catch let error as SerialPortError {
       throw error
     } catch {
@@ -196,7 +198,8 @@ package final class SerialPort {
         if error.code == EWOULDBLOCK { throw busyError(path, error) }
       }
       guard isatty(rawValue) == 1 else { return }
-      try setLine(rawValue, path, baud: baud)
+      // Where a rate cannot be set, as with a modem's port, it has no effect on the data either.
+      _ = try setLine(rawValue, path, baud: baud)
       // This is not set for a pseudo-terminal, such as socat's: its other end keeps it open, and with it the exclusive
       // mode, even if this process is killed. It could then never be opened again.
       if !pseudoTerminalMajors.contains(status.deviceMajor) {
@@ -209,7 +212,8 @@ package final class SerialPort {
     }
   }
 
-  private static func setLine(_ rawValue: Int32, _ path: String, baud: Int) throws {
+  /// - Returns: whether the device does this rate.
+  private static func setLine(_ rawValue: Int32, _ path: String, baud: Int) throws -> Bool {
     guard let speed = BaudRate.speed(baud) else {
       let known = BaudRate.all.map(String.init).joined(separator: ", ")
       throw SerialPortError(.badBaud, "\(path): \(baud) is not a baud rate that can be set; it is one of \(known)")
@@ -231,10 +235,9 @@ package final class SerialPort {
     _ = try Errno.retrying { unsafe tcsetattr(rawValue, TCSANOW, &line) }
     // tcsetattr succeeds if it could do any part of the request.
     _ = try Errno.retrying { unsafe tcgetattr(rawValue, &line) }
-    guard unsafe cfgetispeed(&line) == speed else {
-      throw SerialPortError(.badBaud, "\(path): the device does not do \(baud) baud")
-    }
+    let isSet = unsafe cfgetispeed(&line) == speed
     // Data received at another rate is noise.
-    if speedBefore != speed { _ = tcflush(rawValue, TCIFLUSH) }
+    if isSet, speedBefore != speed { _ = tcflush(rawValue, TCIFLUSH) }
+    return isSet
   }
 }
