@@ -48,6 +48,16 @@ struct BaudProbeTests {
     expectEqual(probe.advance(at: .boot + BaudProbe.dwell * 2), 4800)
   }
 
+  @Test("two sentences within two periods confirm the rate, even of a receiver that sends one every three seconds")
+  func slowReceiver() {
+    var probe = BaudProbe()
+    probe.opened(at: .boot)
+    expectEqual(probe.received(sentences: 1), 0)
+    expectNil(probe.advance(at: .boot + BaudProbe.dwell))
+    expectEqual(probe.received(sentences: 1), 2)
+    expect(probe.isFound)
+  }
+
   @Test("a baud rate that the device does not support is not tried again")
   func refused() {
     var probe = BaudProbe()

@@ -16,6 +16,8 @@ package struct BaudProbe: Equatable, Sendable {
   private var index = 0
   private var sentences = 0
   private var triedSince: BootInstant?
+  /// Whether the time for this rate was extended.
+  private var isExtended = false
   /// Whether the rate has been confirmed since the port was opened.
   package private(set) var isFound = false
 
@@ -39,6 +41,7 @@ package struct BaudProbe: Equatable, Sendable {
   package mutating func opened(at now: BootInstant) {
     triedSince = now
     sentences = 0
+    isExtended = false
     isFound = false
   }
 
@@ -72,10 +75,9 @@ package struct BaudProbe: Equatable, Sendable {
     guard let nextDeadline, now >= nextDeadline else { return nil }
     triedSince = now
     // After a first sentence, the rate is tried for one more period.
-    guard sentences == 0 else {
-      sentences = 0
-      return nil
-    }
+    isExtended = sentences > 0 && !isExtended
+    if isExtended { return nil }
+    sentences = 0
     index = (index + 1) % order.count
     return baud
   }
