@@ -150,6 +150,25 @@ struct GPSDSessionTests {
     expectEqual(session.handle(.needed(true), at: .boot + .seconds(521)), [])
   }
 
+  @Test("the used receiver remains in use after a pause in which another one was read first")
+  func twoReceiversUnneeded() {
+    var session = connected()
+    func time(_ second: Int) -> BootInstant { .boot + .seconds(second) }
+    func reports(_ names: [String], _ second: Int) -> [SourceEffect] {
+      session.receive(names.map { GPSDTranscript.tpv($0, Double(second)) }, at: time(second)).filter {
+        if case .report = $0 { true } else { false }
+      }
+    }
+    expectEqual(reports(["/dev/a"], 1).count, 2)
+    _ = session.handle(.needed(false), at: time(2))
+    expectEqual(reports(["/dev/b", "/dev/a"], 20), [])
+    _ = session.handle(.needed(true), at: time(40))
+    expectEqual(reports(["/dev/b"], 40), [])
+    _ = session.handle(.drained, at: time(40))
+    expectEqual(reports(["/dev/b"], 41), [])
+    expectEqual(reports(["/dev/a"], 42).count, 1)
+  }
+
   @Test("a receiver that stopped while no fix was needed is reported when a fix is needed again")
   func stoppedUnneeded() {
     var session = connected()

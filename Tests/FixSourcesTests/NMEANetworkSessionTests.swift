@@ -387,6 +387,26 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.senders.count, (isResumed ? 1 : 0))
   }
 
+  @Test("after a suspend, a sender that connects anew is used at its first fix, even if its old connection seems open")
+  func reconnectsAfterSuspend() throws {
+    for connections in [1, 4] {
+      var bench = Bench(.listener(maximumConnections: connections))
+      _ = bench.handle(.opened())
+      let old = try bench.admit(Self.router).id
+      for second in 1...3 {
+        _ = bench.stream(Self.epoch(second), from: old)
+        _ = bench.wait(until: .boot + .seconds(second))
+      }
+      bench.now = .boot + .seconds(3600)
+      var effects = bench.handle(.resumed)
+      bench.now = .boot + .seconds(3602)
+      let new = try bench.admit(Self.router).id
+      effects += bench.stream(Self.epoch(2), from: new)
+      effects += bench.wait(until: .boot + .seconds(3603))
+      expect(effects.contains("fix 2"), "\(effects)")
+    }
+  }
+
   @Test("if the used sender has no fix for the silence timeout, a sender with a fix replaces it")
   func fixLost() {
     var bench = Bench(.datagrams(isMulticast: false))
@@ -547,6 +567,26 @@ struct NMEANetworkSessionTests {
     }
     // The second sender has the slot from 51 s on, and its fixes are used a minute later.
     expectEqual(later.first { $0.hasPrefix("fix") }, "fix 51", "\(later)")
+  }
+
+  @Test("of two senders that share an address, the first keeps its slot during a pause")
+  func twoPortsUnneeded() {
+    var bench = Bench(.datagrams(isMulticast: false))
+    _ = bench.handle(.opened())
+    var effects: [String] = []
+    for second in 1...59 {
+      bench.now = .boot + .seconds(second)
+      if second == 10 { _ = bench.handle(.needed(false)) }
+      if second == 50 { _ = bench.handle(.needed(true)) }
+      let isRead = second < 10 || second % 20 == 10 || second >= 50
+      guard isRead else { continue }
+      if second > 5 { effects += bench.datagram(Self.epoch(second, at: Self.far), port: 6000) }
+      effects += bench.datagram(Self.epoch(second))
+      if second == 50 { _ = bench.handle(.drained) }
+      effects += bench.wait(until: bench.now + .milliseconds(500))
+    }
+    expectEqual(
+      effects.filter { $0.hasPrefix("fix") }, (Array(1...9) + Array(51...59)).map { "fix \($0)" }, "\(effects)")
   }
 
   @Test("a sender is read even if it uses a different port for each epoch, or restarts with a different port")

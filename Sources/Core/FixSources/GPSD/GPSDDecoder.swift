@@ -110,8 +110,9 @@ package struct GPSDDecoder: Sendable {
     receivers = [:]
   }
 
-  /// The machine was suspended and has resumed: silence of the used receiver is counted from now on.
-  mutating func resumed(at now: BootInstant) { chosen?.fixAt = now }
+  /// Until now the machine was suspended, or the reports were left unread: silence of the used receiver is counted from
+  /// now on.
+  mutating func noteUnread(until now: BootInstant) { chosen?.fixAt = now }
 
   /// Decodes the next bytes.
   ///

@@ -80,9 +80,10 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
     case .drained:
       guard isNeeded, isDiscarding else { return [] }
       isDiscarding = false
+      decoder.noteUnread(until: now)
       return awaitReport()
     case .resumed:
-      decoder.resumed(at: now)
+      decoder.noteUnread(until: now)
       return supervise(.resumed, at: now)
     case .appeared, .baudRefused, .senderDisconnected, .endOfInput, .modem: return []
     }
@@ -94,6 +95,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
 
   /// Processes data from gpsd, in chunks of any size.
   package mutating func receive(_ bytes: Span<UInt8>, at now: BootInstant) -> [SourceEffect] {
+    if isDiscarding { decoder.noteUnread(until: now) }
     var events: [GPSDDecoder.Event] = []
     decoder.decode(bytes, at: now) { events.append($0) }
     var effects: [SourceEffect] = []

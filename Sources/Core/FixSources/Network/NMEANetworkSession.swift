@@ -242,10 +242,10 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       return [.line(.read)]
     case .drained: return isDiscarding ? discarded(at: now) : []
     case .resumed:
-      for index in senders.indices {
-        senders[index].lastSentenceAt = now
-        senders[index].lastFixAt = senders[index].lastFixAt.map { _ in now }
-      }
+      // Connections may have died meanwhile: an outgoing one that was silent is opened again, and a new one is used as
+      // soon as it has a fix.
+      guard isServer else { return [] }
+      if isDatagram { for index in senders.indices { senders[index].lastSentenceAt = now } }
       return supervise(.resumed, at: now)
     case .appeared, .baudRefused, .endOfInput, .modem: return []
     }
@@ -397,7 +397,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       // While there are several new ports, the first remains until it is no longer used.
       return .current(now - port.last >= NMEANetworkSession.portSettlingTime ? new : port)
     }
-    return sender.lastFixAt.map { now - $0 < silenceTimeout } ?? false ? .refused : .replacement
+    // While datagrams are discarded, those of the sender may only come later in the same read.
+    return isDiscarding || sender.lastFixAt.map { now - $0 < silenceTimeout } == true ? .refused : .replacement
   }
 
   private mutating func add(_ address: IPAddress?, port: UInt16? = nil, at now: BootInstant) -> Int {
