@@ -96,11 +96,11 @@ struct NetworkTableTests {
   /// wwan0 with the main table's default route of metric 700, and another link with a route of its own.
   private static func state(
     modemAddress: UInt8 = 2, other: String, otherAddress: UInt8 = 5, metric: UInt32 = 0, prefixLength: UInt8 = 0,
-    table number: UInt32 = NetworkTable.Route.mainTable, hasOtherRoute: Bool = true
+    table number: UInt32 = NetworkTable.Route.mainTable, hasOtherRoute: Bool = true, hasModemRoute: Bool = true
   ) -> NetworkState {
+    let modemRoute = NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 700)
     var table = NetworkTableTests.table(
-      address: [10, 0, 0, modemAddress],
-      routes: [NetworkTable.Route(family: .ipv4, links: [2], gateway: [10, 0, 0, 1], priority: 700)])
+      address: [10, 0, 0, modemAddress], routes: hasModemRoute ? [modemRoute] : [])
     table.add(.link(NetworkTable.Link(index: 3, name: other, isUp: true, isRunning: true, isLoopback: false)))
     table.add(.address(NetworkTable.Address(link: 3, family: .ipv4, bytes: [192, 168, 1, otherAddress])))
     if hasOtherRoute {
@@ -139,5 +139,7 @@ struct NetworkTableTests {
     expect(!state(modem: 3).mayInvalidateConnections(of: state()))
     expect(state(hasVPN: false).mayInvalidateConnections(of: state()))
     expect(state().mayInvalidateConnections(of: state(hasVPN: false)))
+    let lost = NetworkTableTests.state(other: "tun0", metric: 800, prefixLength: 1, hasModemRoute: false)
+    expect(!lost.isUsable)
   }
 }

@@ -134,6 +134,8 @@ package struct NetworkTable: Equatable, Sendable {
       let usable = routes.filter { route in
         route.family == family && route.links.contains { links[$0]?.mayReachOthers == true }
       }
+      // A VPN's halves of all addresses outlast the network that carries them.
+      guard usable.contains(where: { $0.prefixLength == 0 }) else { continue }
       let best = Dictionary(grouping: usable) { $0.table }.values
         .compactMap { routes in routes.min { $0.precedes($1) } }
         .sorted { $0.tableOrder < $1.tableOrder }
