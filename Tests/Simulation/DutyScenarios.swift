@@ -224,6 +224,16 @@ struct DutyScenarios {
     expectEqual(world.server.states.last?.isOnline, true)
   }
 
+  @Test("after a suspend off duty, ONLINE is sent with the first fix, not with the place from before the suspend")
+  func onDutyAfterSuspend() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 400, faults: [Fault(.noFix, 60..<300)],
+        acts: [(50, .goOffline), (60, .suspend(200)), (265, .goOnline)], settings: Self.trips))
+    expect(world.server.states.filter { 60 < $0.at && $0.at < 300 }.allSatisfy { !$0.isOnline })
+    expectEqual(world.server.states.first { $0.at >= 300 }.map { $0.isOnline && $0.at < 306.5 }, true)
+  }
+
   @Test(
     "if the power fails at any effect of going off duty, and the driver then repeats the command, OFFLINE is accepted",
     arguments: 0..<6)

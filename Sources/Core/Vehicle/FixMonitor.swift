@@ -45,6 +45,9 @@ struct FixMonitor: Equatable, Sendable {
   /// No fix has been accepted for `timeout`.
   var isLost: Bool { if case .lost = state { true } else { false } }
 
+  /// Whether no fix has been accepted since the machine resumed from a suspend.
+  var isAwaitedAfterResume: Bool { resumedAt != nil }
+
   /// When to report a missing fix; nil if it was reported, or cannot be missing yet.
   var missingDeadline: BootInstant? {
     guard isNeeded else { return nil }

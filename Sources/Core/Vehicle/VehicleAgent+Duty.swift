@@ -100,7 +100,8 @@ extension VehicleAgent {
 
   /// When a position is due in order to set ONLINE; nil: none is. Without a fix the vehicle is not ready for a trip.
   var onlineDue: BootInstant? {
-    requestedState == .online && policy.newest != nil && !fixes.isLost ? delivery.onlineDue : nil
+    guard requestedState == .online, policy.newest != nil else { return nil }
+    return fixes.isLost || fixes.isAwaitedAfterResume ? nil : delivery.onlineDue
   }
 
   // MARK: - OFFLINE
