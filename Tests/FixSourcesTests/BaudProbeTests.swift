@@ -66,6 +66,14 @@ struct BaudProbeTests {
     expectEqual(probe.refused(), 38_400)
     for _ in 1..<BaudProbe.rates.count - 1 { _ = probe.refused() }
     expectNil(probe.refused())
+    // The next device of this name does them.
+    probe.closed()
+    probe.opened(at: .boot)
+    var tried: Set = [probe.baud]
+    for round in 1..<BaudProbe.rates.count {
+      if let baud = probe.advance(at: .boot + BaudProbe.dwell * round) { tried.insert(baud) }
+    }
+    expectEqual(tried, Set(BaudProbe.rates))
   }
 
   @Test("a closed port has no deadline")

@@ -387,6 +387,43 @@ struct NMEANetworkSessionTests {
     expectEqual(bench.session.lineStatistics.senders.count, (isResumed ? 1 : 0))
   }
 
+  @Test("after a suspend, an outgoing connection that still has data is kept, and a silent one is soon opened again")
+  func outgoingAfterSuspend() {
+    for isAlive in [true, false] {
+      var bench = Bench(.connection)
+      _ = bench.handle(.opened())
+      for second in 1...3 {
+        _ = bench.stream(Self.epoch(second))
+        _ = bench.wait(until: .boot + .seconds(second))
+      }
+      bench.now = .boot + .seconds(3600)
+      var effects = bench.handle(.resumed) + bench.handle(.deadline)
+      expect(!effects.contains { $0.hasPrefix("lost") }, "\(effects)")
+      effects = bench.wait(until: .boot + .seconds(3601))
+      if isAlive { effects += bench.stream(Self.epoch(1)) }
+      effects += bench.wait(until: .boot + .seconds(3603))
+      expectEqual(effects.contains { $0.hasPrefix("lost") }, !isAlive)
+      expectEqual(effects.contains("fix 1"), isAlive)
+    }
+  }
+
+  @Test("after a suspend, the first of two senders that share an address keeps its slot")
+  func twoPortsAfterSuspend() {
+    var bench = Bench(.datagrams(isMulticast: false))
+    _ = bench.handle(.opened())
+    for second in 1...9 {
+      bench.now = .boot + .seconds(second)
+      _ = bench.datagram(Self.epoch(second))
+      _ = bench.datagram(Self.epoch(second, at: Self.far), port: 6000)
+    }
+    bench.now = .boot + .seconds(3600)
+    _ = bench.handle(.resumed)
+    var effects = bench.datagram(Self.epoch(0, at: Self.far), port: 6000) + bench.datagram(Self.epoch(0))
+    effects += bench.wait(until: bench.now + .milliseconds(500))
+    expectEqual(effects, ["fix 0"])
+    expectEqual(bench.session.lineStatistics.refusedSenders.map(\.reason), [.portInUse])
+  }
+
   @Test("after a suspend, a sender that connects anew is used at its first fix, even if its old connection seems open")
   func reconnectsAfterSuspend() throws {
     for connections in [1, 4] {

@@ -72,6 +72,17 @@ struct ReportingPolicyTests {
     expect(right.speed == 14 && right.heading == 90)
   }
 
+  @Test("a parked vehicle whose position drifts far away keeps its heading")
+  func driftingWhileParked() throws {
+    var bench = Bench()
+    for second in 0...10 { try bench.observe(Double(second), heading: 90) }
+    for second in 11...30 { try bench.observe(Double(second), speed: 0, heading: nil) }
+    for second in 31...70 { try bench.observe(Double(second), speed: 0, heading: 10, metres: 1) }
+    for second in 71...130 { try bench.observe(Double(second), speed: 0, heading: 10) }
+    expect(bench.policy.isParked)
+    expectEqual(bench.policy.newest?.heading, 90)
+  }
+
   @Test("the accuracy of a held position includes its distance to the newest fix")
   func heldAccuracy() throws {
     var bench = Bench()

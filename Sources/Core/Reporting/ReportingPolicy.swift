@@ -112,9 +112,10 @@ package struct ReportingPolicy: Sendable {
     case .moving:
       if hasChanged { motionChange = .started }
       if motion.isReportedSpeedWrong {
-        // A receiver that reports a standstill has no course either.
-        (location.speed, location.speedAccuracy, location.heading, lastCourse) = (nil, nil, nil, nil)
-        location.headingAccuracy = nil
+        // A receiver that reports a standstill has no course either, and what it reported before is not that of a
+        // vehicle that drives on.
+        (location.speed, location.speedAccuracy, location.heading, location.headingAccuracy) = (nil, nil, nil, nil)
+        if let speed = motion.speed, speed >= ReportingPolicy.minimumCourseSpeed { lastCourse = nil }
       }
     case .parked(let place):
       if hasChanged { motionChange = .stopped }

@@ -78,3 +78,15 @@ guest "systemctl start fleet-locationd"
 expect "the service is up, and waits" "systemctl is-active fleet-locationd && systemctl show -P StatusText fleet-locationd | grep -q '^No source'"
 "$machine" plug
 wait_for 30 "an update is accepted" "fleet-locationctl status"
+
+step "a port whose speed cannot be set, like those of modems: it is opened all the same"
+guest "systemctl stop fleet-locationd"
+source_with "$by_id" 115200 | write_settings
+# usbserial's generic driver ignores the speed. It passes on the two status bytes of each of the adapter's packets, so that few
+# sentences are complete.
+guest "modprobe -r ftdi_sio && echo 0403 6001 > /sys/bus/usb-serial/drivers/generic/new_id"
+wait_for 10 "the port is there" "[ -c $by_id ]"
+expect "it stays at its speed" "! stty -F $by_id 115200"
+guest "systemctl start fleet-locationd"
+wait_for 10 "it is open" "ls -l /proc/\$(systemctl show -P MainPID fleet-locationd)/fd | grep -q ttyUSB"
+expect "no message about its speed" "! journalctl -q -u fleet-locationd | grep 'does not do'"

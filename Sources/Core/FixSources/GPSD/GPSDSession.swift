@@ -84,7 +84,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       return awaitReport()
     case .resumed:
       decoder.noteUnread(until: now)
-      return supervise(.resumed, at: now)
+      return supervise(.resumed(), at: now)
     case .appeared, .baudRefused, .senderDisconnected, .endOfInput, .modem: return []
     }
   }

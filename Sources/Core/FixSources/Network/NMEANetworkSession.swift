@@ -114,6 +114,8 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   private static let maximumSpeed = 100.0
   /// The additional distance, in metres, by which the positions of two receivers may differ.
   private static let distanceSlack = 1000.0
+  /// How long an outgoing connection may be silent after a suspend: receivers report every second.
+  private static let connectionGrace = Duration.seconds(2)
   private static let portSettlingTime = Duration.seconds(3)
   /// The number of unread bytes at which a connection is read while no fix is needed (SO_RCVLOWAT): the kernel's buffer
   /// never fills up, and no old data remains at the sender.
@@ -242,11 +244,16 @@ package struct NMEANetworkSession: ElapsedTimeSession {
       return [.line(.read)]
     case .drained: return isDiscarding ? discarded(at: now) : []
     case .resumed:
-      // Connections may have died meanwhile: an outgoing one that was silent is opened again, and a new one is used as
-      // soon as it has a fix.
-      guard isServer else { return [] }
-      if isDatagram { for index in senders.indices { senders[index].lastSentenceAt = now } }
-      return supervise(.resumed, at: now)
+      // Connections may have died meanwhile: an outgoing one is soon opened again, and a new one is used as soon as it
+      // has a fix.
+      if isDatagram {
+        for index in senders.indices {
+          senders[index].lastSentenceAt = now
+          senders[index].lastFixAt = senders[index].lastFixAt.map { _ in now }
+        }
+      }
+      let grace = isServer ? silenceTimeout : min(silenceTimeout, NMEANetworkSession.connectionGrace)
+      return supervise(.resumed(silence: silenceTimeout - grace), at: now)
     case .appeared, .baudRefused, .endOfInput, .modem: return []
     }
   }

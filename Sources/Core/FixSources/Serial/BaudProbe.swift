@@ -48,10 +48,9 @@ package struct BaudProbe: Equatable, Sendable {
   /// The port was closed; the next attempt starts with the confirmed rate, if any.
   package mutating func closed() {
     triedSince = nil
-    if isFound {
-      let found = baud
-      order = [found] + BaudProbe.rates.filter { $0 != found }
-    }
+    // Another device of this name may do the rates that this one refused.
+    let first = isFound ? baud : order.first ?? BaudProbe.rates[0]
+    order = [first] + BaudProbe.rates.filter { $0 != first }
     index = 0
     isFound = false
   }

@@ -19,8 +19,8 @@ package struct PortSupervisor: Sendable {
     case ended(String)
     /// The device file may have appeared.
     case appeared
-    /// The machine was suspended and has resumed: silence is counted from now on.
-    case resumed
+    /// The machine was suspended and has resumed: silence counts as this long.
+    case resumed(silence: Duration = .zero)
     case deadline
   }
 
@@ -126,8 +126,8 @@ package struct PortSupervisor: Sendable {
       gate.reset()
       state = .open(since: since, lastSentenceAt: now, hasBytes: false)
       return last == nil ? [.reading] : []
-    case (.resumed, .open(_, let last, let hasBytes)):
-      state = .open(since: now, lastSentenceAt: last.map { _ in now }, hasBytes: hasBytes)
+    case (.resumed(let silence), .open(_, let last, let hasBytes)):
+      state = .open(since: now - silence, lastSentenceAt: last.map { _ in now - silence }, hasBytes: hasBytes)
       return []
     case (.ended(let why), .open):
       close(at: now)

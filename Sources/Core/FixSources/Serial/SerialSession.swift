@@ -118,7 +118,7 @@ package struct SerialSession: ElapsedTimeSession {
     switch input {
     case .start: return supervise(.start, at: now)
     case .appeared: return supervise(.appeared, at: now)
-    case .resumed: return supervise(.resumed, at: now)
+    case .resumed: return supervise(.resumed(), at: now)
     case .opened(let isTerminal):
       self.isTerminal = isTerminal
       (protocolDetector, hasBytes, supervisor.noSentences) = (ReceiverProtocolDetector(), false, noSentences)
