@@ -89,6 +89,8 @@ package struct FixFilter: Sendable {
   /// The maximum time for which inconsistent fixes are rejected after a gap.
   private static let settlingTime = Duration.seconds(8)
 
+  /// From this speed on a vehicle certainly moves, in metres per second.
+  private static let drivingSpeed = 3.0
   /// How fast the accuracy widens, in metres per second, while all fixes have a poor HDOP and only continue the last
   /// good one. In recorded drives, receivers without any satellite drifted by 2 to 6 m per second of dead reckoning.
   private static let wideningRate = 3.0
@@ -191,7 +193,8 @@ package struct FixFilter: Sendable {
       if let reference { candidate.accumulateDrift(from: reference) }
     } else if let reference {
       guard hasSettled(candidate, since: reference, after: silence) else { return .failure(.unsettled) }
-      motionTrust.note(isExplained: candidate.isConsistent(with: reference))
+      motionTrust.note(
+        isExplained: candidate.isConsistent(with: reference), isMoving: candidate.speed ?? 0 >= FixFilter.drivingSpeed)
       candidate.inherit(from: reference)
       candidate.period = candidate.time - (settling?.last.time ?? reference.time)
       // Clocks drift, but by less than one part in a thousand.
@@ -394,7 +397,7 @@ package struct FixFilter: Sendable {
       configuration.usesRecordedTimes || candidate.arrival - contradiction.first.arrival >= duration,
       contradiction.isExplained || !isFast
     else { return false }
-    motionTrust.note(isExplained: contradiction.isExplained)
+    motionTrust.note(isExplained: contradiction.isExplained, isMoving: false)
     return true
   }
 
