@@ -27,12 +27,14 @@ struct TrafficLedgerTests {
     }
 
     /// Lets this duration pass, in which the counters grow by these bytes and updates, and then reads them.
-    mutating func pass(_ duration: Duration, bytes: UInt64, updates: UInt64 = 0, isLast: Bool = false) {
+    mutating func pass(
+      _ duration: Duration, bytes: UInt64, updates: UInt64 = 0, isConfirmed: Bool = false, isLast: Bool = false
+    ) {
       now = now + duration
       time = time.map { $0 + duration }
       counted.fleetEngine += TCPMeterTests.traffic(bytes)
       counted.updates += updates
-      for effect in ledger.record(counted, at: now, time: time, isLast: isLast) {
+      for effect in ledger.record(counted, at: now, time: time, isConfirmed: isConfirmed, isLast: isLast) {
         switch effect {
         case .store(let text): stored = text
         case .ended(let day): ended.append(day)
@@ -158,6 +160,21 @@ struct TrafficLedgerTests {
     var next = Run(run.stored, time: Self.noon + .seconds(90_000))
     next.pass(.seconds(60), bytes: 3)
     expectEqual(next.month, 1120)
+  }
+
+  @Test("after two months in a garage, short runs with a time that a server has confirmed count, and end one day once")
+  func shortRuns() {
+    var run = Run(time: Self.noon)
+    run.pass(.seconds(60), bytes: 1000, isLast: true)
+    var ended: [UInt64] = []
+    for trip in 0..<3 {
+      run = Run(run.stored, time: Self.noon + .seconds(60 * 86_400 + trip * 3600))
+      run.pass(.seconds(60), bytes: 10, isConfirmed: true)
+      run.pass(.seconds(300), bytes: 10, isConfirmed: true, isLast: true)
+      ended += run.ended.map(\.counts.fleetEngine.sent)
+    }
+    expectEqual(ended, [1000])
+    expectEqual(run.month, 60)
   }
 
   @Test("each day of a vehicle that is suspended on every second day ends with its own data volume")

@@ -137,16 +137,17 @@ package struct TrafficLedger: Equatable, Sendable {
   /// - Parameters:
   ///   - counted: counters since the start.
   ///   - time: the current time; nil if unknown.
+  ///   - isConfirmed: whether a server has confirmed it, so that it is right even if the last run was months ago.
   ///   - isLast: whether it is the last of this run.
   package mutating func record(
-    _ counted: Counts, at now: BootInstant, time: Timestamp?, isLast: Bool = false
+    _ counted: Counts, at now: BootInstant, time: Timestamp?, isConfirmed: Bool, isLast: Bool = false
   ) -> [Effect] {
     undated += counted.since(sinceStart)
     sinceStart = counted
     nextReading = now + (time == nil ? TrafficLedger.undatedInterval : TrafficLedger.interval)
     guard let time else { return [] }
     if isDateKnown { addUndatedToDay() }
-    var effects = advance(to: time.date, at: now)
+    var effects = advance(to: time.date, isConfirmed: isConfirmed, at: now)
     isDateKnown = true
     addUndatedToDay()
     nextReading = min(nextReading, now + .milliseconds(86_400_000 - time.millisecondsOfDay))
@@ -175,7 +176,7 @@ package struct TrafficLedger: Equatable, Sendable {
     jump.map { $0.isSuspect && now - $0.at < TrafficLedger.interval } ?? false
   }
 
-  private mutating func advance(to date: CivilDate, at now: BootInstant) -> [Effect] {
+  private mutating func advance(to date: CivilDate, isConfirmed: Bool, at now: BootInstant) -> [Effect] {
     guard let before = day else {
       day = Day(date: date)
       return []
@@ -191,7 +192,8 @@ package struct TrafficLedger: Equatable, Sendable {
       return []
     } else if jump.map({ !$0.isSuspect && days > 0 }) ?? true {
       // After a weekend without a date, for instance, the next gap is no return to the day before it.
-      jump = Jump(before: before, at: now, isSuspect: days < 0 || days > TrafficLedger.maxPlausibleDays)
+      let isPlausible = days > 0 && (days <= TrafficLedger.maxPlausibleDays || isConfirmed)
+      jump = Jump(before: before, at: now, isSuspect: !isPlausible)
     }
     // An earlier date: the previous one was wrong, and its counts belong to the new one.
     if days < 0 {

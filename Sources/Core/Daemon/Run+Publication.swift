@@ -72,7 +72,9 @@ extension Run {
       fleetEngine: measurement.fleetEngine.tcp, tokenProvider: measurement.tokenProvider.tcp,
       updates: UInt64(clamping: vehicle.statistics.accepted))
     let time = vehicle.clock.bestTime(at: now)
-    for effect in publication.ledger.record(counts, at: now.boot, time: time, isLast: isLast) {
+    let isConfirmed = vehicle.clock.assessment.isConfirmed
+    let results = publication.ledger.record(counts, at: now.boot, time: time, isConfirmed: isConfirmed, isLast: isLast)
+    for effect in results {
       switch effect {
       case .ended(let day): effects.append(.event(.trafficOfDay(day)))
       case .store(let text): effects.append(.storeTraffic(text))
