@@ -127,7 +127,7 @@ package enum TokenProvider: Equatable, Sendable {
     switch failure.reason {
     case .transport(.refused), .status(500...):
       return .equalJitter(.seconds(2), cap: min(max(time / 2, .seconds(10)), .seconds(120)))
-    case .transport: return .seconds(2, cap: 10)
+    case .transport(let kind) where !kind.isUnusableResponse: return .seconds(2, cap: 10)
     case .program: return .seconds(2, cap: 60)
     default: return .seconds(2, cap: 300)
     }

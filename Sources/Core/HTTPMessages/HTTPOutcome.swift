@@ -111,6 +111,14 @@ package struct TransportFailure: Error, Equatable, Sendable {
     /// The request could not be attempted: an invalid URL, an unreadable CA file, no memory.
     case local
 
+    /// Whether a server, or something in its place, was reached, and what it sent cannot be used.
+    package var isUnusableResponse: Bool {
+      switch self {
+      case .throttled, .tooLarge, .malformed, .answeredEarly: true
+      default: false
+      }
+    }
+
     /// What to do about it.
     ///
     /// - Parameters:

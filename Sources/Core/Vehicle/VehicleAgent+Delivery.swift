@@ -279,7 +279,7 @@ extension VehicleAgent {
         effects.append(.event(.tokenRestored(life: token.deadline - now.boot, token.lifetimeSource)))
       case .discardStored: if configuration.tokenKey != nil { effects.append(.removeStoredToken) }
       case .failed(let failure):
-        if case .transport = failure.reason {
+        if case .transport(let kind) = failure.reason, !kind.isUnusableResponse {
           network.failed(at: now.boot)
           network.outage.noteUnreachable(at: now.boot)
         }
