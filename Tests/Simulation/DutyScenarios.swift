@@ -224,6 +224,17 @@ struct DutyScenarios {
     expectEqual(world.server.states.last?.isOnline, true)
   }
 
+  @Test("after a pause, ONLINE is sent with the first fix, not with a position that was queued before the pause")
+  func resumeWithoutFix() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.unreachable, 280..<350), Fault(.noFix, 590..<700)],
+        acts: [(300, .pause), (600, .resume)], settings: Self.trips))
+    expect(world.server.states.filter { 350 < $0.at && $0.at < 700 }.allSatisfy { !$0.isOnline })
+    expectEqual(world.server.states.first { $0.at >= 700 }.map { $0.isOnline && $0.at < 707 }, true)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+  }
+
   @Test("after a suspend off duty, ONLINE is sent with the first fix, not with the place from before the suspend")
   func onDutyAfterSuspend() throws {
     let world = try World.drive(

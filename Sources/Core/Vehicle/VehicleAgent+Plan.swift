@@ -183,6 +183,8 @@ extension VehicleAgent {
       }
       return now >= lapse ? .act(.reviewTime) : .wait(until: lapse, .attempt(nil))
     }
+    // A vehicle becomes ONLINE where it is, and not where it was before a pause.
+    if lifecycle.isRunning, requestedState == .online, delivery.isOffline { return .wait(until: nil, .attempt(nil)) }
     let isNew = delivery.delivered.map { $0.time < stored.time } ?? true
     let grace = lifecycle.isRunning ? configuration.delivery.backfillInterval : .zero
     let due = isNew ? delivery.withoutFixSince + grace : .distantFuture
