@@ -226,8 +226,23 @@ expect 200 "$(ask truck-18 "$eighteen" "$eighteen/token-provider")" "the new box
 expect 000 "$(ask truck-18 "$work/stolen" "$eighteen/token-provider")" "the stolen certificate, with a new box for the vehicle"
 
 step "renewal before a certificate ends"
-[ -z "$(boxes due 700)" ] || fail "due in 700 days: $(boxes due 700)"
+[ -z "$(boxes due 700 2>&1)" ] || fail "due in 700 days: $(boxes due 700 2>&1)"
 [ "$(boxes due 731 | sort | tr '\n' ' ')" = "truck-17 truck-18 van-1 " ] || fail "due in 731 days: $(boxes due 731)"
 boxes due 731 | boxes rotate -
 boxes due 731 | boxes retire -
 [ "$(boxes accepted | wc -l)" -eq 3 ] || fail "after the renewal"
+
+step "the central machine's certificate: a warning before it ends, and a new one with the same names, which the boxes accept"
+boxes due 731 2>"$work/warning" >"$work/due"
+[ ! -s "$work/warning" ] || fail "a warning years too early: $(cat "$work/warning")"
+boxes due 3651 2>"$work/warning" >"$work/due"
+grep -q "the central machine's certificate expires on .*: fleet-boxes central" "$work/warning" || fail "no warning: $(cat "$work/warning")"
+! grep -v '^truck-1[78]$\|^van-1$' "$work/due" || fail "the warning is among the vehicles"
+names() { openssl x509 -in "$work/$1" -noout -subject -ext subjectAltName,extendedKeyUsage; }
+boxes central
+! cmp -s "$work/secrets/central/central.pem" "$work/served/central.pem" || fail "the same certificate"
+[ "$(names secrets/central/central.pem)" = "$(names served/central.pem)" ] || fail "other names: $(names secrets/central/central.pem)"
+publish
+restart
+expect 200 "$(ask truck-17 "$seventeen" "$seventeen/token-provider")" "a token from the machine with the new certificate"
+expect 204 "$(push "$seventeen")" "a push to it"
