@@ -207,7 +207,7 @@ class Rig:
     def prometheus(self):
         place = os.path.join(self.work, "central")
         # The ten minutes of silence and the alerts' durations are scaled; windows of an hour and a day are not.
-        rules = read(FLEET, "prometheus/fleet.rules.yml").replace("> 600", f"> {600 // SCALE}")
+        rules = read(FLEET, "prometheus/fleet.rules.yml").replace("> 600", f"> {600 // SCALE}").replace("offset 20m", f"offset {1200 // SCALE}s")
         rules = re.sub(r"for: (\d+)([mhd])", lambda m: f"for: {int(m[1]) * {'m': 60, 'h': 3600, 'd': 86400}[m[2]] // SCALE}s", rules)
         write(os.path.join(place, "fleet.rules.yml"), rules)
         write(os.path.join(place, "prometheus.yml"), read(FLEET, "prometheus/prometheus.yml").replace("_interval: 1m", f"_interval: {SCRAPE}s"))
