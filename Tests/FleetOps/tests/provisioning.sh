@@ -29,17 +29,19 @@ endpoint = "http://127.0.0.1:$port"
 END
 }
 has_metrics() { inside curl -s http://127.0.0.1:9101/metrics | grep "fleet_locationd_online{.*vehicle=\"$1\".*} 1" >/dev/null; }
+is_healthy() { inside fleet-locationctl status --healthy >"$work/health"; }
 # The box delivers with the credential, which is not stored in plain text anywhere.
 check_box() { # VEHICLE
   until_true 60 accepted "$1" || fail "no update of $1 arrives: $(inside systemctl show -P StatusText fleet-locationd)"
-  inside fleet-locationctl status --healthy >"$work/health" || fail "$(cat "$work/health")"
+  # The service may just have been restarted.
+  until_true 20 is_healthy || fail "$(cat "$work/health")"
   for command in 'fleet-locationd --check' 'fleet-locationctl token' 'fleet-locationctl doctor'; do
     inside $command >"$work/answer" 2>&1 || fail "$command: $(cat "$work/answer")"
     ! grep -q 'has changed since' "$work/answer" || fail "$command: $(cat "$work/answer")"
   done
   inside systemctl reload fleet-locationd || fail "reload with an encrypted credential"
   local plain
-  plain=$(inside grep -rlF "${secret#Bearer }" /etc /var /root /tmp /run/token-provider 2>/dev/null || true)
+  plain=$(inside grep -rlF "${secret#Bearer }" /etc /var /root /tmp 2>/dev/null || true)
   [ -z "$plain" ] || fail "the credential is there in plain text: $plain"
   for unit in fleet-locationd-rollback.timer haproxy fleet-metrics.socket fleet-metrics-push fleet-metrics-off systemd-journal-upload.timer; do
     inside systemctl is-active -q $unit || fail "$unit is not active: $(inside systemctl status $unit --no-pager -n 5)"
@@ -57,7 +59,7 @@ inside cloud-init schema --config-file /root/user-data.yaml >"$work/schema" 2>&1
 grep -q '^Valid' "$work/schema" || fail "$(cat "$work/schema")"
 inside rm /root/user-data.yaml
 
-step "cloud-init: the first boot makes a box that delivers"
+step "cloud-init: a first boot without a network loses nothing, and the next boot makes a box that delivers"
 export GNUPGHOME=$work/gnupg
 mkdir -m 700 "$GNUPGHOME"
 gpg --batch --quiet --passphrase '' --quick-generate-key packages@example.com ed25519 sign 1y 2>/dev/null
@@ -67,20 +69,29 @@ mkdir -p "$work/www/debian"
 cp -r "$recipes/repository/conf" "$work/www/debian/"
 sed -i "s/FINGERPRINT/$key/" "$work/www/debian/conf/distributions"
 reprepro --silent --silent --basedir "$work/www/debian" includedeb stable "$(package fleet-locationd)"
-(cd "$work/www" && exec python3 -m http.server --bind 127.0.0.1 "$web" >"$work/http.log" 2>&1) &
-background+=($!)
-emulate --token-authorization "$secret"
 inside rm /etc/apt/sources.list
 trial
 seed=/var/lib/cloud/seed/nocloud
 printf 'instance-id: box-1\nlocal-hostname: truck-17\n' | write $seed/meta-data
 # The user-data also has the two commands for a token provider that asks for the certificate.
-[ "$(grep -c '^  # - install' "$work/user-data")" -eq 2 ] || fail "the commands for the certificate"
-here < "$work/user-data" | sed -e 's/^  # - install/  - install/' -e "/PUBLIC-KEY/{r $(sed 's/^/      /' "$work/fleet.asc" > "$work/indented"; echo "$work/indented")
+[ "$(grep -c '^      # install' "$work/user-data")" -eq 2 ] || fail "the commands for the certificate"
+here < "$work/user-data" | sed -e 's/^      # install/      install/' -e "/PUBLIC-KEY/{r $(sed 's/^/      /' "$work/fleet.asc" > "$work/indented"; echo "$work/indented")
 d}" | write $seed/user-data 600
 container crash
 container boot
+provisioning_fails() { [ "$(property SubState fleet-provision)" = auto-restart ]; }
+until_true 60 provisioning_fails || fail "it is not repeated: $(inside systemctl status fleet-provision --no-pager -n 20)"
+inside test -e $seed/user-data || fail "the user-data is gone"
+! inside test -e /etc/cloud/cloud-init.disabled || fail "cloud-init is disabled"
+(cd "$work/www" && exec python3 -m http.server --bind 127.0.0.1 "$web" >"$work/http.log" 2>&1) &
+background+=($!)
+emulate --token-authorization "$secret"
+container crash
+container boot
+is_provisioned() { inside test -e /etc/cloud/cloud-init.disabled && [ "$(inside systemctl is-enabled fleet-provision)" = disabled ]; }
+until_true 120 is_provisioned || fail "it is not provisioned: $(inside systemctl status fleet-provision --no-pager -n 20)"
 check_box truck-17
+! inside test -e $seed || fail "the user-data is still there"
 inside cmp -s /etc/fleet-locationd/box.pem /etc/fleet-metrics/box.pem || fail "no certificate for the token provider"
 [ "$(inside stat -c '%a %G' /etc/fleet-locationd/box.pem)" = '640 fleet-locationd' ] || fail "its mode: $(inside stat /etc/fleet-locationd/box.pem)"
 inside fleet-locationctl settings | grep 'client_certificate.*/etc/fleet-locationd/box.pem' >/dev/null || fail "the settings do not name it"
