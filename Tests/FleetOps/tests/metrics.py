@@ -235,10 +235,17 @@ class Rig:
         files = f"{self.boxes}/{only or '*'}/fleet_locationd.prom"
         unit = read(FLEET, "metrics/fleet-metrics@.service").replace("\\\n", "")
         command = re.search(r"^ExecStart=/bin/sh -c '(.*)'$", unit, re.M)[1]
-        command = command.replace("$$", "$").replace("\\\\r\\\\n", "\\r\\n").replace("/run/fleet-locationd*/fleet_locationd.prom", files)
-        if files not in command:
+        programs = os.path.join(self.work, "box-programs")
+        script = read(FLEET, "metrics/fleet-metrics").replace("/run/fleet-locationd*/fleet_locationd.prom", files)
+        installed = write(os.path.join(programs, "fleet-metrics"), script)
+        command = command.replace("$$", "$").replace("\\\\r\\\\n", "\\r\\n").replace("/usr/local/bin/fleet-metrics", installed)
+        if files not in script or installed not in command:
             fail(f"the unit's command is another: {command}")
-        serving = self.start("serve", "systemd-socket-activate", "--accept", "--inetd", "-l", "127.0.0.1:9101", "sh", "-c", command, space=self.box)
+        # NTP has not set the clock of this box.
+        for program in (installed, write(os.path.join(programs, "timedatectl"), "#!/bin/sh\necho no\n")):
+            os.chmod(program, 0o755)
+        serving = self.start("serve", "systemd-socket-activate", "--accept", "--inetd", "-E", f"PATH={programs}:{os.environ['PATH']}", "-l", "127.0.0.1:9101",
+                             "sh", "-c", command, space=self.box)
         write(os.path.join(self.work, "scrape.yml"), read(FLEET, "metrics/scrape.yml").replace("10s", "2s").replace("2m", f"{scrape}s"))
         unit = read(FLEET, "metrics/fleet-metrics-push.service").replace("\\\n", "")
         words = re.search(r"^ExecStart=/usr/bin/vmagent (.*)$", unit, re.M)[1].replace("6m", f"{push}s")
@@ -386,10 +393,20 @@ def rehearse(rig):
     note(f"{back - gone:.0f} s without a central machine, no sample is missing")
     # A sample with its own time, as after hours without a network.
     late = time.time() - 5 * 3600
-    path = write(os.path.join(rig.boxes, "late", "fleet_locationd.prom"), f'fleet_locationd_online{{provider="demo",vehicle="late"}} 1 {late * 1000:.0f}\n')
+    # While a clock is two days ahead, or its error is unknown, nothing is pushed.
+    paths = []
+    for vehicle, offset in (("ahead", "172800.5"), ("unknown", None), ("late", "0")):
+        labels = f'{{provider="demo",vehicle="{vehicle}"}}'
+        text = f"fleet_locationd_online{labels} 1 {late * 1000:.0f}\n"
+        text += f"fleet_locationd_clock_offset_seconds{labels} {offset}\n" if offset else ""
+        paths.append(write(os.path.join(rig.boxes, vehicle, "fleet_locationd.prom"), text))
     until(60, "a sample of five hours ago", lambda: rig.ask("query", query='fleet_locationd_online{vehicle="late"}', time=late + 1))
-    os.remove(path)
-    note("a sample that is five hours late is accepted")
+    wrong = rig.ask("query", query='fleet_locationd_online{vehicle=~"ahead|unknown"}', time=late + 1)
+    if wrong:
+        fail(f"the box pushes with a wrong clock: {wrong}")
+    for path in paths:
+        os.remove(path)
+    note("a sample that is five hours late is accepted, and none is pushed while the clock is ahead or unknown")
 
     step("who has no certificate of the fleet's CA, and who asks instead of pushing")
     base = ["ip", "netns", "exec", rig.box, "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", f"{certificates}/ca.pem",

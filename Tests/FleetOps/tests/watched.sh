@@ -49,6 +49,7 @@ install_package fleet-locationd
 for file in fleet-metrics.socket fleet-metrics@.service fleet-metrics-push.service fleet-metrics-off.service; do
   here < "$recipes/metrics/$file" | write "/etc/systemd/system/$file"
 done
+write /usr/local/bin/fleet-metrics 755 < "$recipes/metrics/fleet-metrics"
 here < "$recipes/metrics/scrape.yml" | write /etc/fleet-metrics/scrape.yml
 write /etc/fleet-metrics/relabel.yml < "$recipes/metrics/relabel.yml"
 here < "$recipes/metrics/box-haproxy.cfg" | write /etc/haproxy/haproxy.cfg
