@@ -43,7 +43,7 @@ check_box() { # VEHICLE
   local plain
   plain=$(inside grep -rlF "${secret#Bearer }" /etc /var /root /tmp 2>/dev/null || true)
   [ -z "$plain" ] || fail "the credential is there in plain text: $plain"
-  for unit in fleet-locationd-rollback.timer haproxy fleet-metrics.socket fleet-metrics-push fleet-metrics-off systemd-journal-upload.timer; do
+  for unit in fleet-locationd-rollback.timer haproxy fleet-metrics.socket fleet-metrics-push fleet-metrics-off fleet-metrics-resolv.timer systemd-journal-upload.timer; do
     inside systemctl is-active -q $unit || fail "$unit is not active: $(inside systemctl status $unit --no-pager -n 5)"
   done
   until_true 20 has_metrics "$1" || fail "the box has no metrics to push"

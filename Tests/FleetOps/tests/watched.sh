@@ -46,8 +46,8 @@ use box
 inside systemctl disable -q --now prometheus
 inside systemctl disable -q --now victoria-metrics
 install_package fleet-locationd
-for file in fleet-metrics.socket fleet-metrics@.service fleet-metrics-push.service fleet-metrics-off.service; do
-  here < "$recipes/metrics/$file" | write "/etc/systemd/system/$file"
+for file in "$recipes"/metrics/fleet-metrics*.*; do
+  here < "$file" | write "/etc/systemd/system/$(basename "$file")"
 done
 write /usr/local/bin/fleet-metrics 755 < "$recipes/metrics/fleet-metrics"
 here < "$recipes/metrics/scrape.yml" | write /etc/fleet-metrics/scrape.yml
@@ -59,9 +59,11 @@ write /etc/fleet-locationd/conf.d/metrics.toml < "$recipes/metrics/metrics.toml"
 settings '"truck-17"'
 inside systemctl daemon-reload
 inside systemctl restart fleet-locationd haproxy
-inside systemctl enable -q --now fleet-metrics.socket fleet-metrics-push fleet-metrics-off
+inside systemctl enable -q --now fleet-metrics.socket fleet-metrics-push fleet-metrics-off fleet-metrics-resolv.timer
 until_true 20 accepted truck-17 || fail "no update arrives"
-inside curl -sf "http://127.0.0.1:$served/metrics" | grep '^fleet_locationd_build_info' >/dev/null || fail "the socket does not answer with metrics"
+is_served() { inside curl -sf "http://127.0.0.1:$served/metrics" | has '^fleet_locationd_build_info'; }
+# The first file may be from before the daemon knows the time.
+until_true 20 is_served || fail "the socket does not answer with metrics: $(inside cat /run/fleet-locationd/fleet_locationd.prom | grep clock_offset)"
 until_true 30 is 1 'fleet_locationd_online{vehicle="truck-17"}' || fail "nothing is pushed: $(inside journalctl -u fleet-metrics-push -o cat --no-pager | tail -n 5)"
 is 1 fleet:boxes || until_true 10 is 1 fleet:boxes || fail "the rules do not count the box"
 [ -z "$(inside journalctl -q --no-pager -u 'fleet-metrics@*' 2>/dev/null)" ] || fail "each scrape is in the journal: $(inside journalctl -q --no-pager -u 'fleet-metrics@*' | tail -n 3)"
@@ -72,6 +74,39 @@ memory() {
 }
 echo "   memory on the box: vmagent $(memory fleet-metrics-push) MB, haproxy $(memory haproxy) MB"
 echo "   disk: $(inside dpkg-query -W -f '${Package} ${Installed-Size} kB, ' victoria-metrics haproxy)of which vmagent $(inside stat -c %s /usr/bin/vmagent | cut -c1-2) MB"
+
+step "haproxy uses the name servers of a network that comes later, and is not restarted while they are the same"
+name_servers() { # LINE...; replaces the file, like a network manager
+  printf '%s\n' "$@" | write /run/network/resolv.conf.new
+  inside mv /run/network/resolv.conf.new /run/network/resolv.conf
+}
+is_restarted() { [ "$(property MainPID haproxy)" != "$pid" ] && inside systemctl is-active -q haproxy; }
+is_not_restarted() {
+  pid=$(property MainPID haproxy)
+  inside systemctl start fleet-metrics-resolv
+  sleep 1
+  ! is_restarted
+}
+has_failed() { [ "$(property ActiveState haproxy)" = failed ]; }
+[ "$(property NextElapseUSecMonotonic fleet-metrics-resolv.timer)" != infinity ] || fail "the timer does not elapse"
+# There has been no network since the start.
+inside mkdir -p /run/network
+inside ln -sfn ../run/network/resolv.conf /etc/resolv.conf
+inside systemctl restart haproxy 2>/dev/null || true
+until_true 20 has_failed || fail "haproxy does not fail without the file: $(property ActiveState haproxy)"
+pid=0
+name_servers "# a comment" "nameserver 192.0.2.53"
+inside systemctl start fleet-metrics-resolv
+until_true 20 is_restarted || fail "haproxy is not started"
+name_servers "# another comment" "nameserver 192.0.2.53"
+is_not_restarted || fail "haproxy is restarted without need"
+inside systemctl restart haproxy
+is_not_restarted || fail "haproxy is restarted, and has just started"
+pid=$(property MainPID haproxy)
+name_servers "nameserver 192.0.2.54"
+inside systemctl start fleet-metrics-resolv
+until_true 20 is_restarted || fail "haproxy is not restarted"
+until_true 30 is 1 'fleet_locationd_online{vehicle="truck-17"}' || fail "nothing is pushed after the restart"
 
 step "settings: a file in conf.d and a reload show at the central machine, and so does a mistake"
 before=$(label hash fleet_locationd_config_info)
