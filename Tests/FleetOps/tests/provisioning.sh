@@ -190,6 +190,11 @@ play
 inside fleet-locationctl settings | has '^# The running daemon uses these settings' || fail "$(inside fleet-locationctl settings | head -n 1)"
 play
 grep -q 'changed=0 .*failed=0' "$work/play" || fail "once more: $(cat "$work/play")"
+service=$(start_of fleet-locationd) push=$(start_of fleet-metrics-push)
+inside sh -c "echo '# changed' >>/run/fleet/metrics/relabel.yml"
+play
+[ "$(start_of fleet-metrics-push)" != "$push" ] || fail "no restart of the push"
+[ "$(start_of fleet-locationd)" = "$service" ] || fail "a change of the metrics restarts the service"
 
 step "the rollback's timer writes nothing while nothing happens"
 inside journalctl --rotate -q
