@@ -133,13 +133,13 @@ package enum DeviceFindings {
         [.warn(.notExamined, "this user cannot see whether another program has it open", "Run this as root")], true
       )
     }
-    let isReadByDaemon = holders.contains { $0.program == serviceProgram }
+    let isReadByDaemon = holders.contains { isDaemon($0) }
     return (
       holders.map { holder in
         let name =
           "\(holder.program) (process \(holder.processID)\(holder.service.map { ", \($0)" } ?? ""))"
         if holder.isFeeding { return .pass("\(name) feeds this pseudo-terminal") }
-        if holder.program == serviceProgram {
+        if isDaemon(holder) {
           return .pass("\(name) has it open, as it should; fleet-locationctl status shows what it receives")
         }
         let sentence =
@@ -147,6 +147,11 @@ package enum DeviceFindings {
         return .fail(.deviceInUse, sentence, advice(holder))
       }, holders.allSatisfy(\.isFeeding)
     )
+  }
+
+  /// Any process can have the daemon's name, but not in a service of the package.
+  private static func isDaemon(_ holder: DeviceHolder) -> Bool {
+    holder.program == serviceProgram && holder.service?.hasPrefix(serviceProgram) != false
   }
 
   private static func advice(_ holder: DeviceHolder) -> String {

@@ -240,6 +240,13 @@ struct SetupSourcesTests {
     expectEqual(SetupSources(found: []).text, "No receiver was found: no serial port, no gpsd, no modem.\n")
   }
 
+  @Test("the name of another user's process cannot control the terminal")
+  func controlCharacters() {
+    let finding = Finding.fail(.deviceInUse, "\u{1B}[2J (process 4) has it open", "Ignore\u{9B}1m it")
+    let text = SetupSources(found: [.init(kind: .gpsd, findings: [finding])]).text
+    expect(text.hasSuffix("       \u{FFFD}[2J (process 4) has it open. Ignore\u{FFFD}1m it\n"), "\(text)")
+  }
+
   @Test("a number selects its source; the default is the first source without a warning, or else the first usable one")
   func choice() {
     expect(sources.answer(for: "1") == "/dev/serial/by-id/a" && sources.answer(for: "2") == "gpsd")

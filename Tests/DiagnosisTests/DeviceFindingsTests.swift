@@ -150,6 +150,25 @@ struct DeviceFindingsTests {
     expectEqual(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice, "End it: kill 9")
   }
 
+  @Test("a program with the daemon's name in a service of another name is not mistaken for the daemon")
+  func disguised() {
+    let other = DeviceHolder(processID: 7, program: "fleet-locationd", service: "x.service")
+    let byHand = DeviceHolder(processID: 8, program: "fleet-locationd", service: nil)
+    expectEqual(
+      DeviceFindings.findings(heldBy: [other, byHand], isComplete: true).findings.map(\.severity), [.fail, .pass])
+  }
+
+  @Test("the name of a control group that cannot be a unit is in no command that is recommended to root")
+  func disguisedCommand() {
+    for name in ["a;id;.service", "$(id).service", "a b.service", "\u{1B}[2J.service"] {
+      let holder = DeviceHolder(processID: 9, program: "cat", service: name)
+      let finding = DeviceFindings.findings(heldBy: [holder], isComplete: true).findings[0]
+      expect(finding.sentence == "cat (process 9) has it open" && finding.advice == "End it: kill 9", "\(finding)")
+    }
+    let escaped = DeviceHolder(processID: 9, program: "cat", service: #"a\x2db:c_d@e-1.service"#)
+    expectEqual(escaped.service, #"a\x2db:c_d@e-1.service"#)
+  }
+
   @Test(
     "the program that feeds a pseudo-terminal is not reported as a reader, whether or not the service has it open")
   func feeder() {

@@ -26,7 +26,8 @@ struct SetupSources {
       text += "  \(source.isUsable ? "\(number)" : "-")  \(SetupSources.answer(source.kind))\n"
       for finding in source.findings {
         let advice = finding.severity == .pass ? nil : finding.advice
-        text += "       \(finding.sentence)\(advice.map { ". \($0)" } ?? "")\n"
+        // A finding may contain the name of another user's process.
+        text += "       \(StyledText.sanitized(finding.sentence + (advice.map { ". \($0)" } ?? "")))\n"
       }
     }
     return text

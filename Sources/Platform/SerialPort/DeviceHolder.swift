@@ -8,7 +8,7 @@ package nonisolated struct DeviceHolder: Codable, Equatable, Sendable {
   package var processID: pid_t
   /// The process's name, as in `gpsd`.
   package var program: String
-  /// The process's systemd service, as in `gpsd.service`; nil if it has none.
+  /// The process's systemd service, as in `gpsd.service`; nil if it has none, or if this cannot be the name of a unit.
   package var service: String?
   /// Whether the process has the other end of a pseudo-terminal open, and so feeds the device.
   package var isFeeding: Bool
@@ -16,17 +16,27 @@ package nonisolated struct DeviceHolder: Codable, Equatable, Sendable {
   package init(processID: pid_t, program: String, service: String?, isFeeding: Bool = false) {
     self.processID = processID
     self.program = program
-    self.service = service
+    self.service = service.flatMap { $0.utf8.allSatisfy(DeviceHolder.mayBeInUnitName) ? $0 : nil }
     self.isFeeding = isFeeding
   }
 
+  /// Whether a byte is allowed in the name of a unit (systemd.unit(5)). A user may give a control group any name, and
+  /// `doctor` shows the name as part of a command for root.
+  private static func mayBeInUnitName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      true
+    default: ":-_.\\@".utf8.contains(byte)
+    }
+  }
+
   fileprivate init(_ id: pid_t, isFeeding: Bool) {
-    processID = id
-    self.isFeeding = isFeeding
-    program = SystemFile.lines("/proc/\(id)/comm").first ?? "unknown"
     let unit = SystemFile.lines("/proc/\(id)/cgroup").compactMap { $0.split(separator: "/").last }
       .first { $0.hasSuffix(".service") }
-    service = unit.map(String.init)
+    self.init(
+      processID: id, program: SystemFile.lines("/proc/\(id)/comm").first ?? "unknown", service: unit.map(String.init),
+      isFeeding: isFeeding)
   }
 }
 
