@@ -91,6 +91,10 @@ struct SupportReportTests {
       LoadCredential=token-provider:/etc/fleet-locationd/token-provider
        Environment = PLAIN=hush LATER=hush \\
         MORE=hush
+      Environment=PLAIN=hush \\
+      # hush
+        ; hush
+        MORE=hush
       EnvironmentFile=/etc/default/fleet
       SetCredential=name:hush
       ExecStart=/usr/bin/fleet-locationd --key \(SupportReportTests.token)
@@ -102,6 +106,10 @@ struct SupportReportTests {
       [Service]
       LoadCredential=token-provider:/etc/fleet-locationd/token-provider
       Environment=<redacted>
+      <redacted>
+      Environment=<redacted>
+      <redacted>
+      <redacted>
       <redacted>
       EnvironmentFile=/etc/default/fleet
       SetCredential=<redacted>

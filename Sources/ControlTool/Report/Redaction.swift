@@ -33,13 +33,14 @@ struct Redaction {
 
   /// The files of a unit: all values that may be secret are masked, whatever they look like.
   func unit(_ text: String) -> String {
-    // A backslash at the end of a line continues the value.
+    // A backslash at the end of a line continues the value; comments in between do not end it (systemd.syntax(7)).
     var secretContinues = false
     return lines(of: text) { written in
       let isContinuation = secretContinues
       let key = written.prefix { $0 != "=" }.filter { $0 != " " && $0 != "\t" }
       let isSecret = isContinuation || Redaction.secretDirectives.contains(key)
-      secretContinues = isSecret && written.hasSuffix("\\")
+      let isComment = written.first { $0 != " " && $0 != "\t" }.map { $0 == "#" || $0 == ";" } ?? false
+      secretContinues = isSecret && written.hasSuffix("\\") || isContinuation && isComment
       if Redaction.pathDirectives.contains(key) { return maskingPositions(in: written) }
       guard isSecret, !written.isEmpty else { return line(written[...]) }
       return (isContinuation ? "" : key + "=") + Redaction.secretPlaceholder
