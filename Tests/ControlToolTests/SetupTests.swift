@@ -181,6 +181,43 @@ struct SetupPlanTests {
     expect(!kept.changes(at: "20261121T083000Z", existing: existing).contains(removed))
   }
 
+  @Test("a new credential leaves no usable copy of the previous one in the other form, and none that is not encrypted")
+  func otherForm() {
+    let (plain, encrypted) = ("/etc/fleet-locationd/token-provider", "/etc/fleet-locationd/token-provider.cred")
+    func last(_ credential: SetupPlan.Credential, existing: [String]) -> SetupPlan.Change? {
+      let plan = SetupPlan(answers, credential: credential, instance: nil)
+      return plan.changes(at: "20261121T083000Z") { existing.contains($0) ? [1] : nil }.last
+    }
+    let settings = SetupPlan(answers, credential: .encrypted([2]), instance: nil).files[2]
+    expectEqual(last(.encrypted([2]), existing: [plain]), .deleted(plain))
+    expectEqual(
+      last(.plain(Secret("Bearer hush")), existing: [encrypted]),
+      .removed(encrypted, backup: "\(encrypted).20261121T083000Z"))
+    expectEqual(last(.encrypted([2]), existing: [encrypted]), .created(settings))
+    expectEqual(last(.existing(isEncrypted: true), existing: [plain, encrypted]), .created(settings))
+    let plan = SetupPlan(answers, credential: .encrypted([2]), instance: nil)
+    expectEqual(plan.text([.deleted(plain)]), "# \(plain), with the previous credential, is deleted\n\n")
+  }
+
+  @Test(
+    "the existing credential is the one that the service gets, or else the one that exists",
+    arguments: [
+      ("LoadCredential", [true, false], false), ("LoadCredentialEncrypted", [true, false], true),
+      ("LoadCredential", [true], true), ("LoadCredentialEncrypted", [false], false), ("#", [true, false], true),
+      ("LoadCredential", [], nil),
+      ("LoadCredentialEncrypted=token-provider:/x\nLoadCredential", [true, false], false),
+    ] as [(String, [Bool], Bool?)])
+  func existing(directive: String, forms: [Bool], isEncrypted: Bool?) {
+    let files = forms.map { SetupPlan.credentialPath("van", isEncrypted: $0) }
+    let found = SetupPlan.isExistingEncrypted(
+      "van",
+      content: { path in
+        path == "/etc/systemd/system/fleet-locationd@van.service.d/credential.conf"
+          ? Array("[Service]\n\(directive)=token-provider:/x\n".utf8) : nil
+      }, exists: { files.contains($0) })
+    expectEqual(found, isEncrypted)
+  }
+
   @Test("an existing file is preserved beside the new one, and an unchanged file is not touched")
   func changes() {
     let plan = SetupPlan(answers, credential: .plain(Secret("Bearer hush")), instance: nil)

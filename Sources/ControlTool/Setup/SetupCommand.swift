@@ -27,7 +27,8 @@ enum SetupCommand: Command {
     Finds the receiver, asks for what no option says, writes the settings, the credential and the unit's drop-in, checks
     them, starts the service, and watches until Fleet Engine has accepted its first update, or says what is missing. Ports
     that another program has open are named and not read, and nothing is written to any. A file that exists is replaced
-    only after a question, and kept beside the new one. Without a terminal it asks nothing. Run it as root.
+    only after a question, and kept beside the new one; only a credential that is not encrypted is deleted when an
+    encrypted one replaces it. Without a terminal it asks nothing. Run it as root.
 
           --source SOURCE         a device, such as /dev/serial/by-id/…; gpsd; modemmanager; or the path of a route (.gpx)
                                   for a simulated drive (without a terminal, the default is the only one that is found)
@@ -71,8 +72,9 @@ enum SetupCommand: Command {
         throw CommandError(.usage, "setup: --\(question.rawValue) \(mistake)")
       }
     }
-    let isExistingEncrypted = [true, false].first {
-      FileAccess.error(SetupPlan.credentialPath(instance, isEncrypted: $0), F_OK) == nil
+    let content = { (path: String) -> [UInt8]? in try? SystemFile.content(of: path, limit: 1 << 20).bytes }
+    let isExistingEncrypted = SetupPlan.isExistingEncrypted(instance, content: content) {
+      FileAccess.error($0, F_OK) == nil
     }
     if !isInteractive { try SetupCommand.requireAnswers(answers, options, hasCredential: isExistingEncrypted != nil) }
     if answers.source == nil { try findSource(&answers, isInteractive: isInteractive) }
@@ -81,7 +83,7 @@ enum SetupCommand: Command {
     let credential = try protect(secret, isExistingEncrypted, isDryRun: isDryRun, programs)
     let plan = SetupPlan(answers, credential: credential, instance: instance)
     let time = "\(programs.now.wall.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" })Z"
-    let changes = plan.changes(at: time) { path in try? SystemFile.content(of: path, limit: 1 << 20).bytes }
+    let changes = plan.changes(at: time, existing: content)
     if isDryRun { return try StandardOutput.write(plan.text(changes)) }
     try confirm(changes, mayReplace: options.has("replace"), isInteractive: isInteractive)
     try write(changes)
@@ -264,8 +266,11 @@ enum SetupCommand: Command {
         refusal = "\(file.path) exists with other content, and nothing was changed; --replace replaces it, and keeps it"
         question = "\(file.path) exists. Replace it, and keep it as \(backup)?"
       case .removed(let path, let backup):
-        refusal = "\(path) names a credential, and nothing was changed; --replace renames this file"
-        question = "\(path) names a credential. Rename it to \(backup)?"
+        refusal = "\(path) is for the previous credential, and nothing was changed; --replace renames this file"
+        question = "\(path) is for the previous credential. Rename it to \(backup)?"
+      case .deleted(let path):
+        refusal = "\(path) has the previous credential, not encrypted, and nothing was changed; --replace deletes it"
+        question = "\(path) has the previous credential, not encrypted. Delete it?"
       }
       guard isInteractive else { throw CommandError(.io, "setup: \(refusal)") }
       let answer = try prompt("\(question) [y/N]: ")
@@ -288,10 +293,11 @@ enum SetupCommand: Command {
         printLine("Replaced: \(file.path); the old one is \(backup)")
       case .removed(let path, let backup):
         try keep(path, as: backup)
-        do throws(Errno) { try AtomicFile.remove(path) } catch {
-          throw CommandError(.io, "\(path): cannot be removed: \(error)")
-        }
+        try remove(path)
         printLine("Removed:  \(path); it is now \(backup)")
+      case .deleted(let path):
+        try remove(path)
+        printLine("Deleted:  \(path); it had the previous credential, not encrypted")
       }
     }
   }
@@ -301,6 +307,12 @@ enum SetupCommand: Command {
       try AtomicFile.hardLink(path, as: backup)
     } catch {
       throw CommandError(.io, "\(path): cannot be kept as \(backup): \(error)")
+    }
+  }
+
+  private static func remove(_ path: String) throws(CommandError) {
+    do throws(Errno) { try AtomicFile.remove(path) } catch {
+      throw CommandError(.io, "\(path): cannot be removed: \(error)")
     }
   }
 

@@ -31,6 +31,8 @@ struct SetupPlan {
     case replaced(File, backup: String)
     /// The file, given by its path, gets another name.
     case removed(String, backup: String)
+    /// The file, given by its path, has a credential that is not encrypted, and is not kept.
+    case deleted(String)
   }
 
   /// Such as `fleet-locationd.service`.
@@ -39,6 +41,9 @@ struct SetupPlan {
   /// The drop-in that passes the credential to the service.
   private let dropIn: String
   private let hasCredential: Bool
+  private let instance: String?
+  /// Whether the credential that is written is encrypted; nil if none is written.
+  private let isWrittenEncrypted: Bool?
 
   /// The path of the main settings file.
   ///
@@ -49,6 +54,17 @@ struct SetupPlan {
   static func credentialPath(_ instance: String?, isEncrypted: Bool) -> String {
     let file = instance.map { "\($0).\(SetupAnswers.credentialName)" } ?? SetupAnswers.credentialName
     return "\(directory)/\(file)\(isEncrypted ? ".cred" : "")"
+  }
+
+  /// Whether the existing credential is encrypted: the one that the drop-in passes or, if that is missing, the other.
+  ///
+  /// - Parameter content: returns the content of a file; nil if there is none.
+  /// - Returns: nil if there is no credential.
+  static func isExistingEncrypted(
+    _ instance: String?, content: (String) -> [UInt8]?, exists: (String) -> Bool
+  ) -> Bool? {
+    let isPassedEncrypted = content(dropInPath(instance)).flatMap(SetupPlan.isEncrypted(passedBy:)) ?? true
+    return [isPassedEncrypted, !isPassedEncrypted].first { exists(credentialPath(instance, isEncrypted: $0)) }
   }
 
   /// Maximum size of a credential in bytes.
@@ -67,9 +83,16 @@ struct SetupPlan {
   private static let name = "fleet-locationd"
   private static let directory = "/etc/fleet-locationd"
 
+  private static func unit(_ instance: String?) -> String { name + (instance.map { "@\($0)" } ?? "") + ".service" }
+
+  private static func dropInPath(_ instance: String?) -> String {
+    "/etc/systemd/system/\(unit(instance)).d/credential.conf"
+  }
+
   init(_ answers: SetupAnswers, credential: Credential, instance: String?) {
-    unit = SetupPlan.name + (instance.map { "@\($0)" } ?? "") + ".service"
-    dropIn = "/etc/systemd/system/\(unit).d/credential.conf"
+    self.instance = instance
+    unit = SetupPlan.unit(instance)
+    dropIn = SetupPlan.dropInPath(instance)
     hasCredential = credential != .none
     var answers = answers
     answers.hasCredential = hasCredential
@@ -90,6 +113,7 @@ struct SetupPlan {
           path: SetupPlan.credentialPath(instance, isEncrypted: true), mode: 0o600, content: content, isSecret: true))
     case .existing(let isExistingEncrypted): isEncrypted = isExistingEncrypted
     }
+    isWrittenEncrypted = files.isEmpty ? nil : isEncrypted
     if hasCredential {
       let path = SetupPlan.credentialPath(instance, isEncrypted: isEncrypted)
       let text = """
@@ -110,20 +134,30 @@ struct SetupPlan {
   func changes(at time: String, existing: (String) -> [UInt8]?) -> [Change] {
     // The service does not start with a credential whose file is missing.
     let removed: [Change] =
-      !hasCredential && existing(dropIn).map(SetupPlan.passesCredential) == true
+      !hasCredential && existing(dropIn).flatMap(SetupPlan.isEncrypted(passedBy:)) != nil
       ? [.removed(dropIn, backup: "\(dropIn).\(time)")] : []
-    return removed
-      + files.map { file in
-        guard let old = existing(file.path) else { return .created(file) }
-        return old == file.content ? .unchanged(file) : .replaced(file, backup: "\(file.path).\(time)")
-      }
+    // A later run must not find the previous credential in its other form.
+    let superseded: [Change] =
+      isWrittenEncrypted.map { isEncrypted -> [Change] in
+        let path = SetupPlan.credentialPath(instance, isEncrypted: !isEncrypted)
+        guard existing(path) != nil else { return [] }
+        return [isEncrypted ? .deleted(path) : .removed(path, backup: "\(path).\(time)")]
+      } ?? []
+    let written = files.map { file -> Change in
+      guard let old = existing(file.path) else { return .created(file) }
+      return old == file.content ? .unchanged(file) : .replaced(file, backup: "\(file.path).\(time)")
+    }
+    return removed + written + superseded
   }
 
-  /// Whether a drop-in passes the credential that `setup` writes.
-  private static func passesCredential(_ dropIn: [UInt8]) -> Bool {
-    String(decoding: dropIn, as: UTF8.self).split(separator: "\n").contains { line in
-      ["LoadCredential", "LoadCredentialEncrypted"].contains { line.hasPrefix("\($0)=\(SetupAnswers.credentialName):") }
-    }
+  /// Whether the credential that a drop-in passes is encrypted; nil if the drop-in does not pass the one that `setup`
+  /// writes.
+  private static func isEncrypted(passedBy dropIn: [UInt8]) -> Bool? {
+    // The last line is in force.
+    String(decoding: dropIn, as: UTF8.self).split(separator: "\n").compactMap { line -> Bool? in
+      if line.hasPrefix("LoadCredential=\(SetupAnswers.credentialName):") { return false }
+      return line.hasPrefix("LoadCredentialEncrypted=\(SetupAnswers.credentialName):") ? true : nil
+    }.last
   }
 
   /// The files as `--dry-run` prints them.
@@ -136,6 +170,7 @@ struct SetupPlan {
       case .unchanged(let same): (file, what) = (same, "as it is")
       case .replaced(let new, let backup): (file, what) = (new, "the old one is kept as \(backup)")
       case .removed(let path, let backup): return "# \(path), not used, is kept as \(backup)\n\n"
+      case .deleted(let path): return "# \(path), with the previous credential, is deleted\n\n"
       }
       let content = file.isSecret ? "(secret)\n" : String(decoding: file.content, as: UTF8.self)
       return "# \(file.path), mode 0\(String(file.mode, radix: 8)), \(what)\n\(content)\n"
