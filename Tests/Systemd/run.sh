@@ -713,10 +713,8 @@ step "stop: systemd waits for stop_timeout, which is longer than TimeoutStopSec=
 printf '[reporting]\nstop_timeout = "8s"\n' | write /etc/fleet-locationd/conf.d/stop.toml
 inside systemctl reload fleet-locationd || fail "reload of stop_timeout"
 printf '[Service]\nTimeoutStopSec=1s\n' | write /etc/systemd/system/fleet-locationd.service.d/stop.conf
-write /etc/systemd/system/trial-network.service <<'END'
-[Unit]
-Wants=network.target
-Before=network.target
+# In place of the unit of a network program.
+write /etc/systemd/system/wpa_supplicant.service <<'END'
 [Service]
 Type=oneshot
 RemainAfterExit=yes
@@ -724,21 +722,42 @@ ExecStart=/bin/true
 ExecStop=/bin/sh -c 'systemctl show --value --property=ActiveState fleet-locationd > /run/state-without-network'
 END
 inside systemctl daemon-reload
-inside systemctl start trial-network
+inside systemctl start wpa_supplicant
 # There is an update each second; this update gets no response.
 inside systemctl kill -s STOP emulator
 sleep 3
 before=$SECONDS
-inside systemctl stop fleet-locationd network.target trial-network
+inside systemctl stop fleet-locationd wpa_supplicant
 took=$((SECONDS - before))
 inside systemctl kill -s CONT emulator
 [ "$(property Result) $(property ExecMainStatus)" = "success 0" ] || fail "a stop of $took s ends as $(property Result) $(property ExecMainStatus)"
 [ $took -ge 3 ] || fail "the stop has not waited for the last update: $took s"
 [ "$(inside cat /run/state-without-network)" = inactive ] || fail "the network was down while it was $(inside cat /run/state-without-network)"
-inside rm /etc/fleet-locationd/conf.d/stop.toml /etc/systemd/system/{fleet-locationd.service.d/stop.conf,trial-network.service}
+inside rm /etc/fleet-locationd/conf.d/stop.toml /etc/systemd/system/{fleet-locationd.service.d/stop.conf,wpa_supplicant.service}
 inside systemctl daemon-reload
 inside systemctl start fleet-locationd
 until_true 15 status_says Online || fail "after a long stop: $(property StatusText)"
+
+step "start: an interface that does not come up (ifupdown's networking.service) does not delay it"
+inside systemctl stop fleet-locationd network.target
+write /etc/systemd/system/trial-network.service <<'END'
+[Unit]
+Wants=network.target
+Before=network.target
+[Service]
+Type=oneshot
+ExecStart=/usr/bin/sleep 60
+END
+inside systemctl daemon-reload
+inside systemctl start --no-block trial-network
+until_true 5 eval '[ "$(property ActiveState trial-network)" = activating ]' || fail "the trial is $(property ActiveState trial-network)"
+inside timeout 20 systemctl start fleet-locationd || fail "the start waits for the network"
+[ "$(property ActiveState trial-network)" = activating ] || fail "the trial has ended: $(property ActiveState trial-network)"
+until_true 15 status_says Online || fail "STATUS without network.target: $(property StatusText)"
+inside systemctl stop trial-network
+inside rm /etc/systemd/system/trial-network.service
+inside systemctl daemon-reload
+inside systemctl start network.target
 
 step "a directory of the service is deleted while it runs: it says so, ends, and starts with a new one"
 printf '[Service]\nWatchdogSec=4s\nRestartSec=500ms\n' | write /etc/systemd/system/fleet-locationd.service.d/deleted.conf
