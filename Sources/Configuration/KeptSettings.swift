@@ -92,13 +92,13 @@ extension KeptSettings {
   /// The canonical text of each part of these settings; nil if they cannot be read.
   package var texts: SettingsTexts? { (try? root()).map { SettingsTexts($0) } }
 
-  /// The digest of the credentials' values with which they worked; "-" if there were none, or if an earlier release
+  /// The digest of the credentials' values with which they worked; "-" if there were none, nil if an earlier release
   /// stored the settings.
-  package var credentials: String {
+  package var credentials: String? {
     String(decoding: bytes.prefix(1000), as: UTF8.self).split(separator: "\n")
       .first { $0.hasPrefix(KeptSettings.credentialsPrefix) }.map {
         String($0.dropFirst(KeptSettings.credentialsPrefix.count))
-      } ?? "-"
+      }
   }
 }
 
@@ -154,7 +154,6 @@ extension SettingsFile {
     let settings = root.commentedText { section, key in
       SettingSection(rawValue: section).flatMap { KeptSettings.newKeys[$0] }?.contains(key) == true
     }
-    return KeptSettings.preface
-      + (credentials == "-" ? "" : "\(KeptSettings.credentialsPrefix)\(credentials)\n") + settings
+    return KeptSettings.preface + "\(KeptSettings.credentialsPrefix)\(credentials)\n" + settings
   }
 }

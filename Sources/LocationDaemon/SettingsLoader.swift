@@ -117,7 +117,7 @@ package struct SettingsLoader {
   /// The parts of the last settings that worked; nil if there are none that can be read.
   var keptParts: SettingsParts? {
     guard let kept = try? kept, let texts = kept.texts else { return nil }
-    return SettingsParts(texts, credentials: kept.credentials)
+    return SettingsParts(texts, credentials: kept.credentials ?? SettingsParts.unknownCredentials)
   }
 
   /// The suffix of the file next to the main settings file whose presence asks for a confirmation.

@@ -126,6 +126,17 @@ struct SettingsConfirmationTests {
       Self.confirmation { $0.credentials = "x" }.obstacle, "a credential has changed since the previous ones")
   }
 
+  @Test("settings of an earlier release, which stored no credentials, are restored if the new ones have no credential")
+  func unknownCredentials() {
+    let earlier = SettingsParts(credentials: SettingsParts.unknownCredentials)
+    expectNil(SettingsParts().obstacle(to: earlier))
+    expectEqual(
+      SettingsParts(credentials: "x").obstacle(to: earlier),
+      "the previous ones were stored by an earlier release, so it is unknown whether a credential has changed")
+    expectEqual(
+      SettingsParts(credentials: "x").obstacle(to: SettingsParts()), "a credential has changed since the previous ones")
+  }
+
   @Test("a confirmation record is read back as it was written, and invalid text is ignored")
   func records() {
     let previousAvailability = SettingsConfirmation.Availability(fix: false, token: true)

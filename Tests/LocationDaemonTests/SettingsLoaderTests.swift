@@ -216,6 +216,16 @@ struct SettingsLoaderTests {
     expect(configuration.parts.credentials.count == 4 && configuration.parts.all.count == 32)
   }
 
+  @Test("whether settings had no credentials, or an earlier release did not store them, is known from the stored text")
+  func credentialsOfEarlierRelease() throws {
+    let loader = loader(Self.good)
+    let text = try loader.load().keptText
+    expectNil(loader.store(text))
+    expectEqual(loader.keptParts?.credentials, "-")
+    expectNil(loader.store(text.replacing("# Credentials: -\n", with: "")))
+    expectEqual(loader.keptParts?.credentials, SettingsParts.unknownCredentials)
+  }
+
   @Test("changed settings are attributed to destination and proxies, sources and filter, or the token provider")
   func comparedParts() throws {
     func parts(_ change: (String) -> String) throws -> SettingsParts {

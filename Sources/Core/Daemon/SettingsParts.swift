@@ -11,8 +11,12 @@ package struct SettingsParts: Equatable, Sendable {
   package var source: String
   /// The digest of the token provider.
   package var token: String
-  /// A short digest of the values of the credentials; "-" if there are none.
+  /// A short digest of the values of the credentials; "-" if there are none. Of settings that an earlier release has
+  /// stored it is `unknownCredentials`.
   package var credentials: String
+
+  /// Stands for the digest of credentials whose values are unknown.
+  package static let unknownCredentials = "unknown"
 
   package init(
     all: String = "", destination: String = "", source: String = "", token: String = "", credentials: String = "-"
@@ -29,6 +33,13 @@ package struct SettingsParts: Equatable, Sendable {
     if destination != previous.destination {
       return "the previous ones name another vehicle, Fleet Engine or proxy"
     }
-    return credentials == previous.credentials ? nil : "a credential has changed since the previous ones"
+    if credentials == previous.credentials { return nil }
+    guard previous.credentials == SettingsParts.unknownCredentials else {
+      return "a credential has changed since the previous ones"
+    }
+    // Without a credential, as with a token from a file, none can have changed.
+    return credentials == "-"
+      ? nil
+      : "the previous ones were stored by an earlier release, so it is unknown whether a credential has changed"
   }
 }
