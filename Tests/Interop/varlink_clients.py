@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -548,6 +549,18 @@ def drivers_apps(daemon):
     daemon.restart()
     shows("no daemon: ")
     shows("Online; ", count=online + 1)
+
+    # It also notices that the token has come back while it was not connected.
+    daemon.fault(target="token", times=1000, status=401)
+    daemon.fault(target="update", times=1, status=401)
+    shows("TOKEN LOST: ", count=2)
+    app.send_signal(signal.SIGSTOP)
+    daemon.restart()
+    daemon.clear_faults()
+    judge = Judge(daemon.socket)
+    until("an update of the new daemon", lambda: status()["counters"]["accepted"] > 0, within=60)
+    app.send_signal(signal.SIGCONT)
+    shows("TOKEN BACK: the daemon reports no trouble")
     app.stdin.close()
     check("the app ends with its input", app.wait(20) == 0)
     print("the driver's apps of the examples: duty, a position at once, a lost token, a restart of the daemon")

@@ -55,13 +55,23 @@ class Screen:
             self.say(f"{'TOKEN LOST' if is_lost else 'TOKEN BACK'}: {why}")
         self.is_token_lost = is_lost
 
+    def check_token(self):
+        """While there was no connection, the token may have been lost, or have come back."""
+        status = next(call("GetStatus")).get("parameters", {}).get("status")
+        if status:
+            is_refused = status.get("failure", {}).get("category") == "unauthenticated"
+            why = status.get("tokenTrouble", "Fleet Engine rejects it" if is_refused else "the daemon reports no trouble with it")
+            self.set_token_lost("tokenTrouble" in status or is_refused, why)
+
     def follow(self):
         while True:
             try:
-                for reply in call("Monitor", more=True):
+                for number, reply in enumerate(call("Monitor", more=True)):
                     if "error" in reply:
                         raise ConnectionError(reply["parameters"].get("message", reply["error"]))
                     self.show(**reply["parameters"])
+                    if number == 0:
+                        self.check_token()
             except OSError as error:
                 self.say(f"no daemon: {error}")
             time.sleep(1)
