@@ -498,6 +498,30 @@ for off in pause poweroff suspend; do
   until_true 10 status_says Online || fail "$off: not on again: $(property StatusText)"
   inside rm -f /run/went-off
 done
+# `off` while no daemon runs is not lost, and `on` still ends it. The unit is the one for suspend.
+inside systemctl stop fleet-locationd
+has_failed() { [ "$(property SubState fleet-ignition-off)" = auto-restart ]; }
+ignition off
+until_true 10 has_failed || fail "off without a daemon: $(property SubState fleet-ignition-off)"
+ignition on
+until_true 10 eval '[ "$(property ActiveState fleet-ignition-off)" = inactive ]' || fail "on without a daemon: off is $(property SubState fleet-ignition-off)"
+ignition off
+until_true 10 has_failed || fail "off once more without a daemon: $(property SubState fleet-ignition-off)"
+inside systemctl start fleet-locationd
+until_true 20 is_off || fail "off is lost, because no daemon ran: $(property SubState fleet-ignition-off)"
+ignition on
+until_true 20 status_says Online || fail "not on again: $(property StatusText)"
+inside rm -f /run/went-off
+# A file without a newline.
+inside sh -c "cp $power/fleet-ignition-file.path $power/fleet-ignition-file.service /etc/systemd/system"
+inside systemctl daemon-reload
+inside systemctl start fleet-ignition-file.path
+inside sh -c 'printf off > /run/ignition'
+until_true 10 is_off || fail "off in a file: $(inside systemctl status --no-pager fleet-ignition-file | tail -n 3)"
+inside sh -c 'printf on > /run/ignition'
+until_true 10 status_says Online || fail "on in a file: $(property StatusText)"
+inside rm -f /run/went-off /run/ignition
+inside systemctl stop fleet-ignition-file.path
 inside systemctl stop fleet-ignition.socket fleet-ignition.service
 inside sh -c 'rm /etc/systemd/system/fleet-ignition*'
 inside systemctl daemon-reload
