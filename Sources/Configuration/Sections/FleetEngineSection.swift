@@ -14,7 +14,7 @@ extension Settings {
     Setting(
       "deadline", \.agent.delivery.endpoint.deadline, .duration(.seconds(1)...(.seconds(60))),
       isDestinationNeutral: true,
-      "Request timeout."),
+      "Request timeout. Opening a connection (name lookup, TCP and TLS) may take at most 10 s of it."),
     Setting(
       "ca_file", \.fleetEngine.client.caFile, .pemFile,
       "PEM file of the certificate authorities to trust. Default: those of the system."),

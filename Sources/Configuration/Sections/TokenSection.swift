@@ -63,7 +63,8 @@ struct TokenSection {
     ),
     Setting(
       "deadline", \.endpoint.deadline, .duration(.seconds(1)...(.seconds(60))), isDestinationNeutral: true,
-      "Request timeout. A program that runs longer is terminated."),
+      "Request timeout. A program that runs longer is terminated. Opening a connection (name lookup, TCP and TLS) may take at most 10 s of it."
+    ),
     Setting(
       "cache", \.token.isCached, .boolean, isDestinationNeutral: true,
       "Whether the token is cached for a restart, in memory that only the service can read (`$RUNTIME_DIRECTORY`), never across a reboot. Then upgrading a whole fleet causes no burst of requests to the provider. Without effect for `provider = \"file\"`."

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import ExternalInput
 package import HTTPMessages
-import Timekeeping
 
 /// Why there is no token.
 package struct TokenFailure: Error, ReportedProblem, Equatable, Sendable {
@@ -78,13 +77,11 @@ package struct TokenFailure: Error, ReportedProblem, Equatable, Sendable {
 
 extension TokenFailure {
   /// A failure of the transport: no response, or an incomplete one.
-  ///
-  /// - Parameter deadline: the timeout of the request.
-  init(_ failure: TransportFailure, deadline: Duration) {
+  init(_ failure: TransportFailure) {
     let what =
       switch failure.kind {
       case .unresolved, .unreachable, .refused: "the token provider cannot be reached"
-      case .timedOut: "the token provider did not answer within \(deadline.wholeSeconds) s"
+      case .timedOut: "the token provider did not answer in time"
       case .broken: "the token provider's response broke off"
       case .unprocessed: "the token provider has not processed the request"
       case .unanswered: "the token provider closed the connection without a response"
@@ -123,7 +120,7 @@ extension TokenFailure.Reason {
     case .transport(.broken), .transport(.unanswered):
       "\(TokenFailure.Reason.advice(for: .broken)); and token.client_certificate, if the provider demands one"
     case .transport(.timedOut):
-      "if it is slow, make it faster or raise token.deadline; \(TokenFailure.Reason.advice(for: .timedOut))"
+      "if it connects but is slow, make it faster or raise token.deadline; \(TokenFailure.Reason.advice(for: .timedOut))"
     case .transport(let kind): TokenFailure.Reason.advice(for: kind)
     case .status(300..<400):
       "a captive portal answers instead, or token.url is not the provider's final URL: redirects are not followed"

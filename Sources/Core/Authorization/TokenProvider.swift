@@ -87,8 +87,7 @@ package enum TokenProvider: Equatable, Sendable {
     let response: TokenResponseFormat.Response
     switch (self, outcome) {
     case (.http, .http(.response(let http))): response = try TokenResponseFormat.Response(http)
-    case (.http(let endpoint), .http(.failure(let failure))):
-      throw TokenFailure(failure, deadline: endpoint.deadline)
+    case (.http, .http(.failure(let failure))): throw TokenFailure(failure)
     case (.command(let command), .command(let outcome)): response = try command.response(outcome)
     case (.file(let file), .file(let outcome)): return try file.secret(in: outcome)
     default:
