@@ -26,7 +26,8 @@ enum StatusCommand: Command {
       -w, --watch      repeat every SECONDS (default 1) until q or Ctrl-C: on a terminal as a screen, with the track of the
                        last ten minutes; otherwise, and with --json, one response after the other
           --healthy    print one line, with an exit status for programs that decide on an upgrade: 0 if Fleet Engine has
-                       accepted an update within the last two heartbeats or the vehicle is paused by command, otherwise 1
+                       accepted an update within the last two heartbeats or the vehicle is paused by command, 1 if not;
+                       69 and 77 as below, with a message on standard error only
     On a terminal good values are green and bad ones red, unless NO_COLOR or TERM=dumb is set in the environment.
 
     Exit status: 0 if the last update was accepted; 1 if it was not, if none has been sent or if the vehicle is paused;
