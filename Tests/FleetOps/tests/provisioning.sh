@@ -93,7 +93,7 @@ until_true 120 is_provisioned || fail "it is not provisioned: $(inside systemctl
 check_box truck-17
 ! inside test -e $seed || fail "the user-data is still there"
 inside cmp -s /etc/fleet-locationd/box.pem /etc/fleet-metrics/box.pem || fail "no certificate for the token provider"
-[ "$(inside stat -c '%a %G' /etc/fleet-locationd/box.pem)" = '640 fleet-locationd' ] || fail "its mode: $(inside stat /etc/fleet-locationd/box.pem)"
+[ "$(inside stat -c '%a %U' /etc/fleet-locationd/box.pem)" = '400 fleet-locationd' ] || fail "its mode: $(inside stat /etc/fleet-locationd/box.pem)"
 inside fleet-locationctl settings | grep 'client_certificate.*/etc/fleet-locationd/box.pem' >/dev/null || fail "the settings do not name it"
 inside grep -x 10min /etc/fleet-locationd/fleet-locationd.toml.confirm >/dev/null || fail "new settings are not reverted"
 
