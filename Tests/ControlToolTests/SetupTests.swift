@@ -195,7 +195,13 @@ struct SetupPlanTests {
       .removed(encrypted, backup: "\(encrypted).20261121T083000Z"))
     expectEqual(last(.encrypted([2]), existing: [encrypted]), .created(settings))
     expectEqual(last(.existing(isEncrypted: true), existing: [plain, encrypted]), .created(settings))
+    // A drop-in of `systemctl edit` passes it.
     let plan = SetupPlan(answers, credential: .encrypted([2]), instance: nil)
+    let changes = plan.changes(at: "20261121T083000Z") { path in
+      if path == plain { return [1] }
+      return path.hasSuffix("/override.conf") ? Array("[Service]\nLoadCredential=x:\(plain)\n".utf8) : nil
+    }
+    expect(!changes.contains(.deleted(plain)))
     expectEqual(plan.text([.deleted(plain)]), "# \(plain), with the previous credential, is deleted\n\n")
   }
 

@@ -9,7 +9,7 @@ import Testing
 struct SetupWatchTests {
   /// A `SetupWatch` that keeps its state from one response to the next.
   private final class Watch {
-    private var watch = SetupWatch(limit: .seconds(60))
+    private var watch = SetupWatch(limit: .seconds(60), option: " --instance van")
 
     func handle(_ response: Result<StatusReport, StatusRequestError>, at time: Duration) -> SetupWatch.Step {
       watch.handle(response, at: time)
@@ -81,8 +81,8 @@ struct SetupWatchTests {
     expectEqual(
       watch.handle(cached, at: .seconds(60)),
       .missing(
-        "updates are accepted, with a token of the previous run; fleet-locationctl token says whether the token "
-          + "provider gives one with these settings"))
+        "updates are accepted, with a token of the previous run; fleet-locationctl token --instance van says whether the "
+          + "token provider gives one with these settings"))
     let restored = try accepting(["accepted": 0, "tokens": 1])
     expectEqual(watch.handle(restored, at: .seconds(1)), .wait("online"))
   }
@@ -95,6 +95,6 @@ struct SetupWatchTests {
     report.isPaused = true
     expectEqual(
       watch.handle(.success(report), at: .zero),
-      .missing("the vehicle is paused by command; end it with: fleet-locationctl resume"))
+      .missing("the vehicle is paused by command; end it with: fleet-locationctl resume --instance van"))
   }
 }

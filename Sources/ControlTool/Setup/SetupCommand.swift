@@ -333,7 +333,8 @@ enum SetupCommand: Command {
     guard FileAccess.error("/run/systemd/system", F_OK) == nil, let toolPath = ProgramRunner.ownToolPath else {
       throw CommandError(.unavailable, "systemd does not run on this machine: start the daemon yourself")
     }
-    try run(["systemctl", "daemon-reload"], programs)
+    let option = option(of: instance)
+    try run(["systemctl", "daemon-reload"], programs, option)
     let check = programs.run(
       [toolPath, CheckCommand.name, "--config", SetupPlan.settingsPath(instance)], within: .seconds(330))
     if let failure = check.failure {
@@ -342,26 +343,32 @@ enum SetupCommand: Command {
         "the files are written, but the check fails: \(failure)\nCorrect it, then: systemctl restart \(plan.unit)")
     }
     printLine("Checked:  \(SetupPlan.settingsPath(instance))")
-    try run(["systemctl", "enable", plan.unit], programs)
+    try run(["systemctl", "enable", plan.unit], programs, option)
     // The unit is stopped and started, not restarted: systemd keeps the runtime directory over a restart, but a token
     // in it that was fetched with another credential must be removed.
-    try run(["systemctl", "stop", plan.unit], programs)
-    try run(["systemctl", "start", plan.unit], programs)
+    try run(["systemctl", "stop", plan.unit], programs, option)
+    try run(["systemctl", "start", plan.unit], programs, option)
     printLine("Started:  \(plan.unit)")
   }
 
-  private static func run(_ words: [String], _ programs: ProgramRunner) throws(CommandError) {
+  /// The option that names the instance, for commands in messages.
+  private static func option(of instance: String?) -> String { instance.map { " --instance \($0)" } ?? "" }
+
+  private static func run(
+    _ words: [String], _ programs: ProgramRunner, _ option: String
+  ) throws(CommandError) {
     guard let failure = programs.run(words, within: .seconds(100)).failure else { return }
-    throw CommandError(.unavailable, "\(words.joined(separator: " ")): \(failure)\nfleet-locationctl doctor says more")
+    throw CommandError(
+      .unavailable, "\(words.joined(separator: " ")): \(failure)\nfleet-locationctl doctor\(option) says more")
   }
 
   private static func watch(_ plan: SetupPlan, _ instance: String?, limit: Duration) throws(CommandError) -> Int32 {
     let loop: EventLoop
     do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
     let socket = InstalledService(settings: SetupPlan.settingsPath(instance))?.socket ?? ""
-    let option = instance.map { " --instance \($0)" } ?? ""
+    let option = option(of: instance)
     let start = loop.now.boot
-    var watch = SetupWatch(limit: limit)
+    var watch = SetupWatch(limit: limit, option: option)
     while true {
       let response: Result<StatusReport, StatusRequestError>
       do throws(CommandError) {

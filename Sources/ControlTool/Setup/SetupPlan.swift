@@ -89,6 +89,10 @@ struct SetupPlan {
     "/etc/systemd/system/\(unit(instance)).d/credential.conf"
   }
 
+  private static func overridePath(_ instance: String?) -> String {
+    "/etc/systemd/system/\(unit(instance)).d/override.conf"
+  }
+
   init(_ answers: SetupAnswers, credential: Credential, instance: String?) {
     self.instance = instance
     unit = SetupPlan.unit(instance)
@@ -140,7 +144,10 @@ struct SetupPlan {
     let superseded: [Change] =
       isWrittenEncrypted.map { isEncrypted -> [Change] in
         let path = SetupPlan.credentialPath(instance, isEncrypted: !isEncrypted)
-        guard existing(path) != nil else { return [] }
+        // A drop-in of `systemctl edit` may pass it.
+        let override = existing(SetupPlan.overridePath(instance)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let isPassedByOverride = override.split(separator: "\n").contains { $0.hasSuffix(":\(path)") }
+        guard existing(path) != nil, !isPassedByOverride else { return [] }
         return [isEncrypted ? .deleted(path) : .removed(path, backup: "\(path).\(time)")]
       } ?? []
     let written = files.map { file -> Change in

@@ -19,11 +19,14 @@ struct SetupWatch {
 
   /// Maximum total wait.
   let limit: Duration
+  /// The option that names the instance, for commands in messages; empty for the main service.
+  let option: String
   private var last = ""
   private var lastFailure: (cause: String, since: Duration)?
 
-  init(limit: Duration) {
+  init(limit: Duration, option: String) {
     self.limit = limit
+    self.option = option
   }
 
   /// - Parameters:
@@ -35,7 +38,9 @@ struct SetupWatch {
       guard time < limit else { return .missing(error.message) }
       return wait(printing: "the service starts")
     case .success(let report):
-      if report.isPaused { return .missing("the vehicle is paused by command; end it with: fleet-locationctl resume") }
+      if report.isPaused {
+        return .missing("the vehicle is paused by command; end it with: fleet-locationctl resume\(option)")
+      }
       let count = { (name: String) in report.counters[name, default: 0] }
       let hasAcceptedUpdate = report.lastUpdate != nil && count("accepted") > 0
       if hasAcceptedUpdate, count("tokens") > 0 {
@@ -45,8 +50,8 @@ struct SetupWatch {
         // This does not prove that the token provider accepts the credential.
         guard time < limit else {
           return .missing(
-            "updates are accepted, with a token of the previous run; fleet-locationctl token says whether the token "
-              + "provider gives one with these settings")
+            "updates are accepted, with a token of the previous run; fleet-locationctl token\(option) says whether the "
+              + "token provider gives one with these settings")
         }
         return wait(printing: "online with a token of the previous run")
       }
