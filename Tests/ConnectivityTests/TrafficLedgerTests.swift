@@ -164,12 +164,16 @@ struct TrafficLedgerTests {
 
   @Test("after two months in a garage, short runs with a time that a server has confirmed count, and end one day once")
   func shortRuns() {
+    for isConfirmedAtOnce in [true, false] { shortRuns(isConfirmedAtOnce) }
+  }
+
+  private func shortRuns(_ isConfirmedAtOnce: Bool) {
     var run = Run(time: Self.noon)
     run.pass(.seconds(60), bytes: 1000, isLast: true)
     var ended: [UInt64] = []
     for trip in 0..<3 {
       run = Run(run.stored, time: Self.noon + .seconds(60 * 86_400 + trip * 3600))
-      run.pass(.seconds(60), bytes: 10, isConfirmed: true)
+      run.pass(.seconds(60), bytes: 10, isConfirmed: isConfirmedAtOnce)
       run.pass(.seconds(300), bytes: 10, isConfirmed: true, isLast: true)
       ended += run.ended.map(\.counts.fleetEngine.sent)
     }

@@ -104,7 +104,7 @@ package struct TrafficLedger: Equatable, Sendable {
     let before: Day
     let at: BootInstant
     /// Whether it is backwards, or so great that only a wrong clock or a vehicle that was parked for long explains it.
-    let isSuspect: Bool
+    var isSuspect: Bool
     /// Counted since then.
     var countsSince = Counts()
   }
@@ -182,6 +182,9 @@ package struct TrafficLedger: Equatable, Sendable {
       return []
     }
     let days = date.daysSince1970 - before.date.daysSince1970
+    if isConfirmed, days == 0, let earlier = jump?.before.date, before.date.daysSince1970 > earlier.daysSince1970 {
+      jump?.isSuspect = false
+    }
     // A clock that is set back across midnight does not end a day twice.
     if days == 0 || days == -1 { return [] }
     if days == 1 {
