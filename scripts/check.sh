@@ -9,9 +9,10 @@ work=$(mktemp -d)
 # Each lane is a process group of its own, so that a failure in one ends the other, with everything that it has started.
 set -m
 lanes=()
+ticket=
 finish() {
   local lane
-  for lane in "${lanes[@]}"; do kill -TERM -- "-$lane" 2>/dev/null || true; done
+  for lane in "${lanes[@]}" ${ticket:+"$ticket"}; do kill -TERM -- "-$lane" 2>/dev/null || true; done
   wait
   rm -rf "$work"
 }
@@ -72,6 +73,12 @@ failed() {
 step "format, comments, links" make --no-print-directory lint || failed
 step "debug build" swift build --quiet --build-tests || failed
 step "module boundaries" make --no-print-directory arrows || failed
+if [ "$(id -u)" -ne 0 ]; then
+  # In a lane sudo could not ask for the password.
+  sudo -n true 2>/dev/null || sudo -v
+  ( trap - EXIT; while sleep 60; do sudo -n true; done ) &
+  ticket=$!
+fi
 lane compute
 lane wait_for
 # The first lane that ends may have failed. The shell remembers its status for the second wait.

@@ -5,7 +5,7 @@
 # Exit status 0 if all passed. The output of a failed test is printed.
 set -euo pipefail
 
-[ "$(id -u)" -eq 0 ] || exec sudo "$0" "$@"
+[ "$(id -u)" -eq 0 ] || exec sudo SUITE="${SUITE:-}" "$0" "$@"
 packages=$(realpath "$1")
 shift
 here=$(cd "$(dirname "$0")" && pwd)

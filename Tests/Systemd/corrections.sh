@@ -4,7 +4,7 @@
 # ROUNDS (1) is the number of repetitions of each way to save. SUITE (bookworm) is the Debian release.
 set -euo pipefail
 
-[ "$(id -u)" -eq 0 ] || exec sudo "$0" "$@"
+[ "$(id -u)" -eq 0 ] || exec sudo SUITE="${SUITE:-}" ROUNDS="${ROUNDS:-}" "$0" "$@"
 packages=$1
 rounds=${ROUNDS:-1}
 here=$(cd "$(dirname "$0")" && pwd)

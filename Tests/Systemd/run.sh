@@ -4,7 +4,7 @@
 # SUITE (bookworm) is the Debian release.
 set -euo pipefail
 
-[ "$(id -u)" -eq 0 ] || exec sudo "$0" "$@"
+[ "$(id -u)" -eq 0 ] || exec sudo SUITE="${SUITE:-}" "$0" "$@"
 packages=$1
 here=$(cd "$(dirname "$0")" && pwd)
 export CONTAINER_NAME=fleet-locationd-$$
