@@ -99,7 +99,9 @@ went_over_http2() {
 
 finish() {
   local code=$?
-  trap '' INT TERM
+  # Whatever fails from here on, what was started must end: the reader of the output may be gone.
+  set +e
+  trap '' INT TERM HUP PIPE
   [ -z "$front" ] || [ -n "$failed" ] || [ "${#daemons[@]}" -eq 0 ] || went_over_http2 || code=1
   [ "${#daemons[@]}" -lt 2 ] || [ -n "$failed" ] || cost
   # The daemons first, because they send pending positions before they exit.
