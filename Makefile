@@ -70,6 +70,9 @@ help: ## Every day: Lists the targets.
 
 .PHONY: help build setup setup-build setup-test setup-deb setup-container deb demo rehearsal test h2-interop explore simulate mutants crash-test damage sanitize check lint words arrows unit interop package-test release systemd-test fleet-ops-test downgrade-test reproducible-test arm64-test arm64-vm-test badlink-test delays fleet soak vm-test bench symbol-order fuzz format install clean
 
+# A target's prerequisites install what the next ones need; compilers are parallel by themselves.
+.NOTPARALLEL:
+
 build: ## Use: Builds the programs for release.
 	TESTS=$(PROGRAM_TARGETS) swift build $(QUIET) $(RELEASE) $(STATIC_CXX)
 
@@ -126,11 +129,11 @@ ifdef SEEDS
 	nice -n 19 scripts/simulate.py --processes $(or $(PROCESSES),2) build/simulation/release/fleet-locationdPackageTests.xctest $(SEEDS)
 else ifdef TRACE
 	@rm -f build/story.txt
-	@status=0; SIMULATION_RUNS=1 SIMULATION_SEED=$(or $(SEED),1) SIMULATION_STORY=$(CURDIR)/build/story.txt \
+	@status=0; SIMULATION_RUNS=1 SIMULATION_SEED=$(or $(SEED),1) SIMULATION_STORY="$(CURDIR)/build/story.txt" \
 	  swift test --filter RandomRunTests/invariants >build/story.log 2>&1 || status=$$?; \
 	cat build/story.txt || cat build/story.log; [ $$status -eq 0 ] || grep -A40 "recorded an issue" build/story.log; exit $$status
 else
-	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) OUTAGE_TRACE=$(CURDIR)/build/outage.json \
+	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) OUTAGE_TRACE="$(CURDIR)/build/outage.json" \
 	  swift test --filter 'RandomRunTests|OutageTraceTests'
 	Benchmarks/Pictures/outage.py build/outage.json docs/images/outage.svg
 endif

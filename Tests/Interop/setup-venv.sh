@@ -4,8 +4,9 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 venv=$here/../../.venv
-# A copy of the requirements marks a complete venv.
-if cmp -s "$here/requirements.txt" "$venv/installed-requirements.txt"; then exit 0; fi
+# A copy of the requirements, for this version of Python, marks a complete venv.
+installed=$(/usr/bin/python3 --version; cat "$here/requirements.txt")
+if [ "$(cat "$venv/installed-requirements.txt" 2>/dev/null)" = "$installed" ]; then exit 0; fi
 /usr/bin/python3 -m venv --clear "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
-cp "$here/requirements.txt" "$venv/installed-requirements.txt"
+echo "$installed" >"$venv/installed-requirements.txt"
