@@ -80,7 +80,7 @@ extension RecordingReview {
     var stretches: [ClosedRange<Int>] = []
     for index in fixes.indices where !fixes[index].isAccepted {
       if let last = stretches.last,
-        last.upperBound == index - 1 || fixes[index].time - fixes[last.upperBound].time < pause
+        last.upperBound == index - 1 || fixes[index].arrival - fixes[last.upperBound].arrival < pause
       {
         stretches[stretches.count - 1] = last.lowerBound...index
       } else {
@@ -92,7 +92,7 @@ extension RecordingReview {
 
   private func duration(of stretch: ClosedRange<Int>) -> Duration {
     let end = min(stretch.upperBound + 1, fixes.count - 1)
-    return max(fixes[end].time - fixes[stretch.lowerBound].time, .zero)
+    return fixes[end].arrival - fixes[stretch.lowerBound].arrival
   }
 
   private func fastest(_ isIncluded: (ReviewedFix) -> Bool) -> ImpliedSpeed? {

@@ -108,8 +108,9 @@ package struct ReviewMap: Sendable {
   private func rangeWithContext(of range: ClosedRange<Int>) -> Range<Int> {
     let fixes = review.fixes
     var (first, last) = (range.lowerBound, range.upperBound)
-    while first > 0, fixes[range.lowerBound].time - fixes[first - 1].time <= ReviewMap.context { first -= 1 }
-    while last + 1 < fixes.count, fixes[last + 1].time - fixes[range.upperBound].time <= ReviewMap.context { last += 1 }
+    let (start, end) = (fixes[first].arrival - ReviewMap.context, fixes[last].arrival + ReviewMap.context)
+    while first > 0, fixes[first - 1].arrival >= start { first -= 1 }
+    while last + 1 < fixes.count, fixes[last + 1].arrival <= end { last += 1 }
     // At least one on each side, whatever its time.
     return max(min(first, range.lowerBound - 1), 0)..<min(max(last, range.upperBound + 1) + 1, fixes.count)
   }

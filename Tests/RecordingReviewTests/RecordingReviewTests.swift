@@ -114,6 +114,28 @@ struct RecordingReviewTests {
     expectEqual(review.fixes[10].rejection, rejection)
   }
 
+  @Test("a few fixes with an early date, such as those before a week rollover was resolved, reject none of the others")
+  func earlyDates() {
+    for early in [Duration.seconds(1024 * 7 * 86_400), RecordingReviewTests.start - Timestamp(seconds: 0)] {
+      var fixes = RecordingReviewTests.drive(0..<60)
+      for index in 0..<5 { fixes[index].time = fixes[index].timestamp.map { .utc($0 - early) } }
+      let review = review(fixes)
+      expect(review.rejectedCount < 15, "\(reasons(review))")
+      expectEqual(review.fixes.last?.isAccepted, true)
+    }
+  }
+
+  @Test("rejections before and after a wrong timestamp are episodes of their own, with their own durations")
+  func episodesAroundWrongStamp() {
+    var fixes = RecordingReviewTests.drive(0..<700)
+    fixes[10].time = .utc(RecordingReviewTests.start + .seconds(3610))
+    for index in 600..<604 { fixes[index].coordinate = fixes[index].coordinate.moved(by: 300, heading: 0) }
+    let review = review(fixes)
+    expectEqual(review.episodes.count, 2)
+    expectEqual(review.longestStretch?.start, RecordingReviewTests.start + .seconds(600))
+    expectEqual(review.longestStretch?.duration, .seconds(4))
+  }
+
   @Test(
     "after a clock is set back or another drive is appended, fixes are rejected only until the filter settles")
   func setBack() {
