@@ -52,16 +52,32 @@ enum ModemCommand: Command {
     guard !selections.isEmpty else {
       throw CommandError(.configuration, "\(path): has no source of type = \"modemmanager\"")
     }
-    for selection in selections {
-      _ = try StandardOutput.write(try enable(selection, within: limit ?? .zero) + "\n")
+    let loop: EventLoop
+    do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
+    let start = loop.now.boot
+    var pending = selections
+    var failures: [CommandError] = []
+    // First those that are there: none waits for one that is absent.
+    for end in limit.map({ [start, start + $0] }) ?? [start] {
+      let selections = pending
+      (pending, failures) = ([], [])
+      for selection in selections {
+        do throws(CommandError) {
+          _ = try StandardOutput.write(try enable(selection, until: end, loop) + "\n")
+        } catch {
+          pending.append(selection)
+          failures.append(error)
+        }
+      }
     }
-    return 0
+    guard let first = failures.first else { return 0 }
+    throw CommandError(first.code, failures.map(\.message).joined(separator: "\n"))
   }
 
   /// - Returns: the line to print about it.
-  private static func enable(_ selection: ModemSelection, within limit: Duration) throws(CommandError) -> String {
-    let loop: EventLoop
-    do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
+  private static func enable(
+    _ selection: ModemSelection, until end: BootInstant, _ loop: EventLoop
+  ) throws(CommandError) -> String {
     var reply: ModemSession.Input?
     var hasChanged = false
     let client: ModemManagerClient
@@ -71,7 +87,6 @@ enum ModemCommand: Command {
       throw CommandError(.unavailable, "the D-Bus system bus is not available: systemctl status dbus")
     }
     defer { client.close() }
-    let end = loop.now.boot + limit
     while true {
       reply = nil
       hasChanged = false

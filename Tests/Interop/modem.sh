@@ -105,7 +105,12 @@ said "is off, and this user may not switch it on; switch it on: sudo fleet-locat
 if "$bin/fleet-locationctl" modem enable --config "$work/settings.toml" 2>"$work/refusal"; then fail "enable may not"; fi
 grep -q "this user may not switch on the receiver" "$work/refusal" || fail "enable does not say why"
 modem allow setup yes
-"$bin/fleet-locationctl" modem enable --config "$work/settings.toml" | grep "is on now" >/dev/null || fail "enable"
+# With a modem in front that is absent.
+sed 's/^\[source\]/[[source]]\ntype = "modemmanager"\nimei = "490154203237518"\n\n[[source]]/' "$work/settings.toml" >"$work/two.toml"
+status=0
+"$bin/fleet-locationctl" modem enable --wait 1 --config "$work/two.toml" >"$work/enabled" 2>"$work/refusal" || status=$?
+grep -q "is on now" "$work/enabled" || fail "enable: $(cat "$work/enabled" "$work/refusal")"
+[ "$status" -eq 69 ] || fail "enable with an absent modem: exit status $status"
 reports "after root has switched the receiver on"
 modem allow location no
 said "does not let this user read positions; grant it org.freedesktop.ModemManager1.Location with polkit"
