@@ -303,7 +303,7 @@ struct SmallWorld {
     if attempts.count > 24 { violate("\(attempts.count) updates in a minute") }
     let body = String(decoding: request.body, as: UTF8.self)
     if isPaused, body != SmallWorld.offline { violate("an update in a pause") }
-    for stamp in pausedStamps.map(\.rfc3339) where body.contains(stamp) {
+    for stamp in pausedStamps.map(\.canonicalJSON) where body.contains(stamp) {
       violate("the position of \(stamp), which is from a pause")
     }
     update = Request(id: id, body: body, endsBy: now + request.deadline)

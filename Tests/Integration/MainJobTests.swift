@@ -102,7 +102,7 @@ struct MainJobTests {
     bench.settings["filter.max_accuracy"] = "\"1 m\""
     let daemon = try bench.start()
     try expectEqual(bench.exitCode(), 65)
-    expect(daemon.logs(says) && !daemon.logs("everything"))
+    expect(daemon.logs(says) && !daemon.logs("positions delivered"))
     expectEqual(bench.emulator?.accepted.isEmpty, true)
   }
 
