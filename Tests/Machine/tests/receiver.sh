@@ -84,7 +84,7 @@ guest "systemctl stop fleet-locationd"
 source_with "$by_id" 115200 | write_settings
 # usbserial's generic driver ignores the speed. It passes on the two status bytes of each of the adapter's packets, so that few
 # sentences are complete.
-guest "modprobe -r ftdi_sio && echo 0403 6001 > /sys/bus/usb-serial/drivers/generic/new_id"
+guest "rmmod ftdi_sio && echo 0403 6001 > /sys/bus/usb-serial/drivers/generic/new_id"
 wait_for 10 "the port is there" "[ -c $by_id ]"
 expect "it stays at its speed" "! stty -F $by_id 115200"
 guest "systemctl start fleet-locationd"
