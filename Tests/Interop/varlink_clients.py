@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
@@ -340,17 +341,36 @@ def monitor(daemon):
     print(f"a monitor got {sum(map(len, kinds.values()))} replies; 16 of them; one that does not read")
 
 
-def receiver(work):
-    """A source with many positions a second: its settings, the simulator, and the pipe from which each position is read on request."""
-    os.mkfifo(f"{work}/line")
-    line = os.open(f"{work}/line", os.O_RDWR)
-    simulator = subprocess.Popen(
-        [f"{BIN}/fleet-locationctl", "simulate", f"{ROOT}/config/examples/demo.gpx", "--format", "nmea", "--loop",
-         "--duration", "6h", "--pace", "0"], stdout=line)
-    return f'type = "replay"\nfile = "{work}/line"\npace = 0', simulator, line
+class Receiver(threading.Thread):
+    """A source with as many positions a second as the daemon reads; `feed` gives it a few at a time instead."""
+
+    def __init__(self, work):
+        super().__init__(daemon=True)
+        os.mkfifo(f"{work}/line")
+        self.line = os.open(f"{work}/line", os.O_RDWR)
+        self.source = f'type = "replay"\nfile = "{work}/line"\npace = 0'
+        self.is_unlimited = threading.Event()
+        self.is_unlimited.set()
+        self.simulator = subprocess.Popen(
+            [f"{BIN}/fleet-locationctl", "simulate", f"{ROOT}/config/examples/demo.gpx", "--format", "nmea", "--loop",
+             "--duration", "6h", "--pace", "0"], stdout=subprocess.PIPE)
+        self.start()
+
+    def run(self):
+        while self.feed():
+            self.is_unlimited.wait()
+
+    def feed(self):
+        """Some ten positions; waits until the pipe to the daemon has space for them."""
+        sentences = os.read(self.simulator.stdout.fileno(), 4096)
+        return os.write(self.line, sentences) if sentences else 0
+
+    def stop(self):
+        self.simulator.kill()
+        self.simulator.wait()
 
 
-def positions(daemon):
+def positions(daemon, receiver):
     judge = Judge(daemon.socket)
     monitors = lambda: judge.call("GetStatus")["status"].get("positionMonitors")
     check("no socket without the setting", not os.listdir(daemon.directory) and monitors() is None)
@@ -438,7 +458,9 @@ def positions(daemon):
         client.close()
     until("they are gone", lambda: monitors()["connected"] == 0)
 
-    # A client that does not read, and one that does.
+    # A client that does not read, and one that does: between two reads it gets no more than the pipe to the daemon
+    # contains, which is less than what the daemon and the kernel buffer for it.
+    receiver.is_unlimited.clear()
     before = monitors()["dropped"]
     with daemon.connect(daemon.positions) as lazy, daemon.connect(daemon.positions) as diligent:
         for client in (lazy, diligent):
@@ -446,6 +468,7 @@ def positions(daemon):
         end, slowest = time.monotonic() + 120, 0
         while monitors()["dropped"] == before:
             check("the one that does not read is dropped", time.monotonic() < end, monitors())
+            receiver.feed()
             check("the other gets positions", arrives(diligent, 10))
             began = time.monotonic()
             judge.call("GetMetrics")
@@ -456,6 +479,7 @@ def positions(daemon):
         while chunk := lazy.recv(1 << 20):
             data += chunk
         check("the others are served", slowest < 2, f"{slowest:.2f} s")
+    receiver.is_unlimited.set()
     print(f"positions: {len(found)} of them, 16 monitors; one that did not read was dropped after {len(data)} bytes")
 
     path = f"{daemon.work}/monitored"
@@ -597,13 +621,11 @@ def main():
     with work_directory("varlink", keep="--keep" in sys.argv) as work:
         drive(Daemon(work), library, raw, monitor, tool, drivers_apps, varlinkctl)
     with work_directory("positions", keep="--keep" in sys.argv) as work:
-        source, simulator, line = receiver(work)
+        receiver = Receiver(work)
         try:
-            drive(Daemon(work, source), positions)
+            drive(Daemon(work, receiver.source), lambda daemon: positions(daemon, receiver))
         finally:
-            simulator.kill()
-            simulator.wait()
-            os.close(line)
+            receiver.stop()
 
 
 try:
