@@ -90,7 +90,7 @@ struct DutyScenarios {
   func restartOffline() throws {
     let world = try World.drive(
       Scenario(
-        duration: 600, acts: [(301, .pause), (400, .powerCut(afterEffects: 0, seconds: 20)), (401, .networkUp)],
+        duration: 600, acts: [(301, .pause), (400, .powerCut(afterEffects: 0, seconds: 20)), (401, .pause)],
         settings: Self.trips))
     expectEqual(world.attempts(330..<600), 0)
     expect(world.fetches.allSatisfy { $0 < World.time(301) })
@@ -230,6 +230,18 @@ struct DutyScenarios {
       Scenario(
         duration: 900, faults: [Fault(.unreachable, 280..<350), Fault(.noFix, 590..<700)],
         acts: [(300, .pause), (600, .resume)], settings: Self.trips))
+    expect(world.server.states.filter { 350 < $0.at && $0.at < 700 }.allSatisfy { !$0.isOnline })
+    expectEqual(world.server.states.first { $0.at >= 700 }.map { $0.isOnline && $0.at < 707 }, true)
+    expectEqual(world.agent.delivery.pendingCount, 0)
+  }
+
+  @Test("this also holds after a restart during the pause")
+  func resumeWithoutFixAfterRestart() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 900, faults: [Fault(.unreachable, 280..<350), Fault(.noFix, 400..<700)],
+        acts: [(300, .pause), (420, .powerCut(afterEffects: 0, seconds: 20)), (421, .pause), (600, .resume)],
+        settings: Self.trips))
     expect(world.server.states.filter { 350 < $0.at && $0.at < 700 }.allSatisfy { !$0.isOnline })
     expectEqual(world.server.states.first { $0.at >= 700 }.map { $0.isOnline && $0.at < 707 }, true)
     expectEqual(world.agent.delivery.pendingCount, 0)

@@ -72,6 +72,8 @@ extension DeliveryAgent {
     case restoredLimits([BootInstant], floorStart: BootInstant?, delivered: Timestamp?)
     /// What the previous run has found out about the form of updates, as text.
     case restoredUpdateForm(String)
+    /// OFFLINE was accepted in the previous run, and no ONLINE may arrive after it.
+    case restoredOffline
     /// Another process may have sent an update of this vehicle until now.
     case updatedElsewhere
     /// A request of the previous run may still arrive until this time.

@@ -47,7 +47,8 @@ package struct DeliveryAgent: Sendable {
     var failingSince: BootInstant?
     /// False also after a pause, until an attempt is accepted. Unrelated to `state`.
     var wasLastAttemptAccepted = false
-    /// The state that the last accepted update set; nil if it set none, or there was none.
+    /// The state that the last accepted update set, or the previous run's OFFLINE; nil if it set none, or there was
+    /// none.
     var state: VehicleState?
     /// When that update was sent.
     var stateSentAt = BootInstant.boot
@@ -174,7 +175,7 @@ package struct DeliveryAgent: Sendable {
   /// Whether the last request was rejected in a way that may be due to its position.
   package var isPositionSuspect: Bool { vehicle.failure?.category.row.pastPositions == .rejected }
 
-  /// The vehicle's state that this run has set at Fleet Engine; nil if none.
+  /// The vehicle's state at Fleet Engine that this run has set, or that the previous run had stored; nil if none.
   package var vehicleState: VehicleState? { vehicle.state }
 
   /// Whether Fleet Engine has accepted OFFLINE, and every later ONLINE is known to have failed.
@@ -349,6 +350,9 @@ package struct DeliveryAgent: Sendable {
       return []
     case .updatedElsewhere:
       floor.begin(at: now)
+      return []
+    case .restoredOffline:
+      noteState(.offline, sentAt: .boot)
       return []
     case .mayArrive(let kind, let end):
       mayArrive(kind, until: end)
@@ -611,7 +615,7 @@ package struct DeliveryAgent: Sendable {
 
   // MARK: - The vehicle's state
 
-  /// An update that sets this state was accepted.
+  /// An update that sets this state was accepted, in this run or in the previous one.
   private mutating func noteState(_ state: VehicleState, sentAt: BootInstant) {
     vehicle.state = configuration.endpoint.followsDuty ? state : nil
     vehicle.stateSentAt = sentAt

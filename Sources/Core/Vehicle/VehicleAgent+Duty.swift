@@ -35,7 +35,7 @@ extension VehicleAgent {
       // Storing it may have failed the first time.
       return effects.append(.storePause(dutyState.pause))
     }
-    if record != nil { noteEarlierRequests(at: now, &effects) }
+    if record != nil { restoreOffline(at: now, &effects) }
     // Store it first: a pause that was confirmed survives a power cut.
     if record == nil { effects.append(.storePause(new)) }
     effects.append(.event(.paused(new, isRestored: record != nil)))
@@ -74,7 +74,7 @@ extension VehicleAgent {
       return effects.append(.storeDuty(dutyState.offDuty))
     }
     if record != nil {
-      noteEarlierRequests(at: now, &effects)
+      restoreOffline(at: now, &effects)
     } else {
       effects.append(.storeDuty(new))
     }
@@ -129,9 +129,10 @@ extension VehicleAgent {
     report(eventLimiter.wentOffline(after: duration(since: since, at: now)), &effects)
   }
 
-  /// The last requests of the previous run may still arrive after an OFFLINE that is pending.
-  private mutating func noteEarlierRequests(at now: Moment, _ effects: inout [Effect]) {
-    guard isOfflinePending else { return }
+  /// The vehicle is OFFLINE since the previous run; or OFFLINE is pending, and the last requests of that run may still
+  /// arrive after it.
+  private mutating func restoreOffline(at now: Moment, _ effects: inout [Effect]) {
+    guard isOfflinePending else { return apply(delivery.handle(.restoredOffline, at: now.boot), at: now, &effects) }
     let end = now.boot + configuration.delivery.endpoint.deadline
     for kind in DeliveryAgent.RequestKind.allCases {
       apply(delivery.handle(.mayArrive(kind, until: end), at: now.boot), at: now, &effects)
