@@ -99,6 +99,21 @@ struct VehicleAgentDutyTests {
     expectNil(fixture.snapshot().vehicleState)
   }
 
+  @Test("after a reload to report_state = false, an OFFLINE from before it does not keep queued positions waiting")
+  func stateNoLongerReported() throws {
+    var fixture = try fixture()
+    try fixture.comeOnline()
+    _ = fixture.handle(.pause(nil), at: 5)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 5.2)
+    expectEqual(fixture.snapshot().vehicleState, .offline)
+    var configuration = fixture.agent.configuration
+    configuration.delivery.endpoint.reportsState = false
+    _ = fixture.handle(.configure(configuration), at: 6)
+    _ = fixture.handle(.resume, at: 7)
+    expect(!fixture.agent.delivery.isOffline)
+    expectNil(fixture.snapshot().vehicleState)
+  }
+
   @Test("a vehicle with the same ID in the other service is a different vehicle, and gets no position of the first")
   func otherService() throws {
     var fixture = try AgentFixture()

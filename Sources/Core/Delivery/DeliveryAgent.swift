@@ -673,6 +673,7 @@ package struct DeliveryAgent: Sendable {
     backfill = Backfill(limit: configuration.batch, endpoint: configuration.endpoint)
     formNegotiation.configure(configuration.form, server: configuration.endpoint.origin)
     gate.reset()
+    if !configuration.endpoint.followsDuty { vehicle.state = nil }
     guard isOtherVehicle else { return [] }
     backlog.forget()
     let effects = abandon()
