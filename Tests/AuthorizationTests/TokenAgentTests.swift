@@ -202,17 +202,30 @@ struct TokenAgentTests {
   @Test("a network that comes up resets the backoff, at most once in half a minute")
   func networkUp() throws {
     var agent = agent(try AuthorizationFixture.context())
-    for (second, isReset) in [(0.0, true), (10, false), (30, true)] {
-      if agent.earliestFetch <= AuthorizationFixture.moment(second).boot {
-        let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(second)))
-        let page = AuthorizationFixture.response("<html>")
-        _ = agent.handle(.ended(id: id, .http(.response(page))), at: AuthorizationFixture.moment(second))
-      }
-      let before = agent.earliestFetch
-      _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(second))
-      let after = agent.earliestFetch
-      if isReset { expect(after <= AuthorizationFixture.moment(second + 9).boot) } else { expectEqual(before, after) }
+    var now = 0.0
+    func failNextFetch() throws -> Duration {
+      now = max(now, (Double(agent.earliestFetch.nanoseconds) / 1e6).rounded(.up) / 1e3 + 0.001)
+      let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(now)))
+      return try failFetch(&agent, .ended(id: id, down), at: now)
     }
+    // After five minutes of refused connections each wait is at least a minute.
+    var wait = Duration.zero
+    while now < 300 { wait = try failNextFetch() }
+    expect(wait >= .seconds(60))
+    now += 50
+    _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(now))
+    expect(agent.earliestFetch <= AuthorizationFixture.moment(now).boot)
+    for bound in [2, 4, 8] { expect(try failNextFetch() <= .seconds(bound)) }
+    // The third failure is at most 7 s after the reset, and its wait is at least 4 s.
+    let before = agent.earliestFetch
+    _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(now))
+    expectEqual(agent.earliestFetch, before)
+    // The fifth is at least 15 s after the reset, and its wait is at least 16 s.
+    for _ in 0..<2 { _ = try failNextFetch() }
+    now += 15.1
+    expect(agent.earliestFetch > AuthorizationFixture.moment(now).boot)
+    _ = agent.handle(.networkUp, at: AuthorizationFixture.moment(now))
+    expect(agent.earliestFetch <= AuthorizationFixture.moment(now).boot)
   }
 
   @Test("the first rejection causes a fetch at once; further rejections set a backoff until a request is accepted")
