@@ -99,10 +99,13 @@ struct TimeEstimatorTests {
 
   @Test("timestamps at the limits of the range do not trap", arguments: [Int64.min, -1, 0, Int64.max])
   func extremes(milliseconds: Int64) {
-    var estimator = TimeEstimator(buildDate: TimeEstimatorTests.truth - .seconds(864_000))
+    var estimator = observed()
     estimator.observe(.gnss, Timestamp(milliseconds: milliseconds), at: .boot)
-    for wall in [Int64.min, 0, Int64.max] {
-      _ = estimator.clockChange(at: Moment(boot: .boot + .seconds(86_400), wall: Timestamp(milliseconds: wall)))
+    for wall in [Int64.min, Int64.max, 0] {
+      let now = Moment(boot: .boot + .seconds(86_400), wall: Timestamp(milliseconds: wall))
+      let offset = now.wall - (TimeEstimatorTests.truth + .seconds(86_400))
+      expectEqual(
+        estimator.clockChange(at: now), .wrong(TimeEstimator.ClockError(offset: offset, reference: .fleetEngine)))
     }
   }
 
