@@ -54,7 +54,7 @@ struct StoredRunStateTests {
     ).text
     var fixture = try AgentFixture { $0.boot = "b1" }
     _ = fixture.handle(.runStateFound(text), at: 23)
-    expect(fixture.agent.delivery.earliest.at >= .boot + .seconds(31))
+    expectEqual(fixture.agent.delivery.earliest.at, .boot + .seconds(60))
     expectEqual(fixture.agent.delivery.rateLimitHistory.attempts, attempts)
   }
 
@@ -114,9 +114,13 @@ struct StoredRunStateTests {
     let attempts = (0..<12).map { BootInstant.boot + .seconds($0 * 5) }
     let bounds = TimeBounds(
       AgentFixture.start, precision: .seconds(1), since: .boot, until: .boot + .milliseconds(300))
+    let arrivals: [DeliveryAgent.RequestKind: BootInstant] = [
+      .position: .boot + .seconds(70), .offline: .boot + .seconds(65),
+    ]
     let good = Array(
       StoredRunState(
-        boot: "b1", vehicle: vehicle, attempts: attempts, inFlight: .position, floorStart: attempts.last, bounds: bounds
+        boot: "b1", vehicle: vehicle, attempts: attempts, inFlight: .position,
+        arrivals: arrivals, floorStart: attempts.last, bounds: bounds, delivered: AgentFixture.start
       ).text.utf8)
     for _ in 0..<500 {
       var bytes = good
