@@ -29,6 +29,10 @@ struct BacklogExpiryTests {
     observe(0...400)
     expiry.observe(start + .seconds(40_000), at: at(401))
     expectNil(expiry.check(at: at(401)))
+    for second in 402...700 { expiry.observe(start + .seconds(39_599 + second), at: at(second)) }
+    expectNil(expiry.check(at: at(700)))
+    expiry.observe(start + .seconds(40_300), at: at(701))
+    expectEqual(expiry.check(at: at(701))?.time, start + .seconds(40_300))
   }
 
   @Test("expiry of other vehicles' positions is due as soon as anything may expire, and then every hour")

@@ -183,8 +183,12 @@ struct StoreContractTests {
     }
     time.observe(Timestamp(seconds: 1_800_000_301), at: .boot + .seconds(301))
     expectEqual(time.time, Timestamp(seconds: 1_800_000_301))
-    time.observe(Timestamp(seconds: 1_900_000_000), at: .boot + .seconds(302))
-    expectNil(time.time)
+    for second in 302...601 {
+      time.observe(Timestamp(seconds: 1_900_000_000 + Int64(second)), at: .boot + .seconds(second))
+      expectNil(time.time)
+    }
+    time.observe(Timestamp(seconds: 1_900_000_602), at: .boot + .seconds(602))
+    expectEqual(time.time, Timestamp(seconds: 1_900_000_602))
 
     var fixture = try AgentFixture()
     _ = fixture.handle(.restored(try records([90_000])), at: 0)
