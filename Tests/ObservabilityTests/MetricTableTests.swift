@@ -170,6 +170,7 @@ struct MetricTableTests {
   @Test("no metric contains coordinates")
   func noCoordinates() throws {
     var fixture = try AgentFixture()
+    fixture.longitude = 11.5
     try fixture.comeOnline()
     expect(!lines(fixture).contains { $0.contains("latitude") || $0.contains(" 48") || $0.contains(" 11.") })
   }

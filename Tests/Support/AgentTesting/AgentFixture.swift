@@ -29,6 +29,8 @@ package struct AgentFixture {
   package var agent: VehicleAgent
   /// Seconds since boot.
   package var now = 0.0
+  /// The longitude of the drive.
+  package var longitude = 11.0
   private var serial = 0
 
   private struct PoleReached: Error {}
@@ -123,7 +125,7 @@ package struct AgentFixture {
   /// Passes the agent a fix at this time, from a vehicle that has driven north at this speed since boot.
   package mutating func drive(to second: Double, speed: Double = 14) throws -> [VehicleAgent.Effect] {
     now = second
-    guard let coordinate = Coordinate(latitude: 48 + second * speed / 111_200, longitude: 11) else {
+    guard let coordinate = Coordinate(latitude: 48 + second * speed / 111_200, longitude: longitude) else {
       throw PoleReached()
     }
     var fix = Fix(coordinate: coordinate, time: .utc(moment.wall))
