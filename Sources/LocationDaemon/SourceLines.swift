@@ -83,7 +83,7 @@ final class SourceLines {
     case .gpsd(let gpsd):
       let line = ConnectionLine(
         .gpsd, loop: loop, host: gpsd.address.host, port: gpsd.address.port, handlers: handlers)
-      return (.gpsd(address: line.name, device: gpsd.device), line)
+      return (.gpsd(address: line.name, isLocal: gpsd.address.isLocal, device: gpsd.device), line)
     case .nmeaTCP(let tcp):
       guard let listen = tcp.listen else {
         // The settings have either `listen` or `address`.

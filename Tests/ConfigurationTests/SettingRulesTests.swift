@@ -197,6 +197,16 @@ struct SettingRulesTests {
     expectEqual(settings.sources[0].kind, .gpsd(GPSDSettings(address: .init(host: host, port: port), device: device)))
   }
 
+  @Test(
+    "a gpsd is on this machine if its host is localhost or a loopback address",
+    arguments: [
+      ("localhost", true), ("LocalHost", true), ("127.0.0.1", true), ("::1", true), ("10.0.0.1", false),
+      ("fe80::1%eth0", false), ("localhost.example.com", false),
+    ])
+  func localGPSD(host: String, isLocal: Bool) {
+    expectEqual(GPSDSettings.Address(host: host, port: 2947).isLocal, isLocal)
+  }
+
   @Test("baud = \"auto\" is read as no baud rate, which means that it is detected")
   func autobaud() throws {
     let settings = try machine.settings(

@@ -6,8 +6,9 @@ import Testing
 import Timekeeping
 
 struct GPSDSessionTests {
-  private func connected(device: String? = nil) -> GPSDSession {
-    var session = GPSDSession(address: "localhost:2947", device: device, silenceTimeout: .seconds(10), seed: 1)
+  private func connected(isLocal: Bool = true, device: String? = nil) -> GPSDSession {
+    var session = GPSDSession(
+      address: "localhost:2947", isLocal: isLocal, device: device, silenceTimeout: .seconds(10), seed: 1)
     _ = session.handle(.start, at: .boot)
     _ = session.handle(.opened(), at: .boot)
     return session
@@ -179,6 +180,31 @@ struct GPSDSessionTests {
     _ = session.handle(.needed(true), at: time)
     _ = session.handle(.drained, at: time)
     expect(loss(session.handle(.deadline, at: time)).contains("has sent no report of its receiver"))
+  }
+
+  @Test(
+    "after a suspend, a connection to gpsd on another machine is kept if it still has data, and closed if it is silent",
+    arguments: [true, false])
+  func suspended(isAlive: Bool) {
+    var session = connected(isLocal: false)
+    let tpv = GPSDTranscript.tpv("/dev/a", 1)
+    for second in 1...3 { _ = session.receive([tpv], at: .boot + .seconds(second)) }
+    var effects = session.handle(.resumed, at: .boot + .seconds(3600))
+    effects += session.handle(.deadline, at: .boot + .seconds(3600))
+    expectEqual(loss(effects), "")
+    if isAlive { _ = session.receive([tpv], at: .boot + .seconds(3601)) }
+    effects = session.handle(.deadline, at: .boot + .seconds(3603))
+    expectEqual(effects.contains(.line(.close)), !isAlive)
+    expectEqual(loss(effects).isEmpty, isAlive)
+  }
+
+  @Test("after a suspend, a connection to a gpsd on this machine is kept until the receiver is silent for the timeout")
+  func suspendedLocal() {
+    var session = connected()
+    for second in 1...3 { _ = session.receive([GPSDTranscript.tpv("/dev/a", 1)], at: .boot + .seconds(second)) }
+    _ = session.handle(.resumed, at: .boot + .seconds(3600))
+    expectEqual(loss(session.handle(.deadline, at: .boot + .seconds(3609))), "")
+    expect(session.handle(.deadline, at: .boot + .seconds(3610)).contains(.line(.close)))
   }
 
   @Test("An unsupported protocol version is reported, and its data is ignored")

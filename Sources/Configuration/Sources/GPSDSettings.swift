@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// The receivers of a gpsd.
 package struct GPSDSettings: Equatable, Sendable {
@@ -10,6 +11,9 @@ package struct GPSDSettings: Equatable, Sendable {
     package var port: Int
     /// The receiver that the address names; nil for none.
     var device: String?
+
+    /// Whether the host is this machine, by a loopback address or its name.
+    package var isLocal: Bool { host.lowercased() == "localhost" || IPAddress(host)?.isLoopback == true }
   }
 
   /// Where gpsd listens.

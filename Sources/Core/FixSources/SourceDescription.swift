@@ -7,8 +7,8 @@ package import Timekeeping
 package enum SourceDescription: Sendable {
   /// A serial port; if the baud rate is nil, it is detected.
   case serial(device: String, baud: Int?)
-  /// A gpsd; if the device is nil, any of its devices.
-  case gpsd(address: String, device: String?)
+  /// A gpsd, on this machine or another; if the device is nil, any of its devices.
+  case gpsd(address: String, isLocal: Bool, device: String?)
   /// NMEA 0183 over the network, from these addresses.
   case network(name: String, NMEANetworkSession.Transport, allow: [AddressRange])
   /// A modem's receiver.
@@ -27,8 +27,8 @@ package enum SourceDescription: Sendable {
     switch self {
     case .serial(let device, let baud):
       SerialSession(device: device, baud: baud, silenceTimeout: silenceTimeout, seed: seed)
-    case .gpsd(let address, let device):
-      GPSDSession(address: address, device: device, silenceTimeout: silenceTimeout, seed: seed)
+    case .gpsd(let address, let isLocal, let device):
+      GPSDSession(address: address, isLocal: isLocal, device: device, silenceTimeout: silenceTimeout, seed: seed)
     case .network(let name, let transport, let allow):
       NMEANetworkSession(name: name, transport: transport, allow: allow, silenceTimeout: silenceTimeout, seed: seed)
     case .modem(let selection): ModemSession(selection: selection, silenceTimeout: silenceTimeout, seed: seed)

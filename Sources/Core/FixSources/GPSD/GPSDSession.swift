@@ -16,6 +16,7 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
   private static let idleLowWaterMark = 49_152
 
   private let address: String
+  private let isLocal: Bool
   private let device: String?
   private var supervisor: PortSupervisor
   private var decoder: GPSDDecoder
@@ -35,11 +36,13 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
 
   /// - Parameters:
   ///   - address: gpsd's host and port, for messages.
+  ///   - isLocal: whether gpsd is on this machine, so that the connection cannot end unnoticed.
   ///   - device: the device to use, as gpsd names it; nil for the first with a fix.
   ///   - silenceTimeout: the maximum time without a report from a receiver.
   ///   - seed: for the jitter of retries.
-  package init(address: String, device: String?, silenceTimeout: Duration, seed: UInt64) {
+  package init(address: String, isLocal: Bool = true, device: String?, silenceTimeout: Duration, seed: UInt64) {
     self.address = address
+    self.isLocal = isLocal
     self.device = device
     supervisor = PortSupervisor(device: "gpsd at \(address)", silenceTimeout: silenceTimeout, seed: seed)
     decoder = GPSDDecoder(device: device, silenceTimeout: silenceTimeout)
@@ -84,7 +87,8 @@ package struct GPSDSession: ElapsedTimeSession, Sendable {
       return awaitReport()
     case .resumed:
       decoder.noteUnread(until: now)
-      return supervise(.resumed(), at: now)
+      // A gpsd on this machine may be silent for some seconds, until its receiver is awake.
+      return supervise(.resumed(mayHaveEnded: !isLocal), at: now)
     case .appeared, .baudRefused, .senderDisconnected, .endOfInput, .modem: return []
     }
   }

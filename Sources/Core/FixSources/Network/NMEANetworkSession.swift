@@ -114,8 +114,6 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   private static let maximumSpeed = 100.0
   /// The additional distance, in metres, by which the positions of two receivers may differ.
   private static let distanceSlack = 1000.0
-  /// How long an outgoing connection may be silent after a suspend: receivers report every second.
-  private static let connectionGrace = Duration.seconds(2)
   private static let portSettlingTime = Duration.seconds(3)
   /// The number of unread bytes at which a connection is read while no fix is needed (SO_RCVLOWAT): the kernel's buffer
   /// never fills up, and no old data remains at the sender.
@@ -252,8 +250,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
           senders[index].lastFixAt = senders[index].lastFixAt.map { _ in now }
         }
       }
-      let grace = isServer ? silenceTimeout : min(silenceTimeout, NMEANetworkSession.connectionGrace)
-      return supervise(.resumed(silence: silenceTimeout - grace), at: now)
+      return supervise(.resumed(mayHaveEnded: !isServer), at: now)
     case .appeared, .baudRefused, .endOfInput, .modem: return []
     }
   }

@@ -19,8 +19,9 @@ package struct PortSupervisor: Sendable {
     case ended(String)
     /// The device file may have appeared.
     case appeared
-    /// The machine was suspended and has resumed: silence counts as this long.
-    case resumed(silence: Duration = .zero)
+    /// The machine was suspended and has resumed: silence is counted from then on. A connection that may have ended
+    /// unnoticed, as one to another machine, is closed if it is silent for two seconds.
+    case resumed(mayHaveEnded: Bool = false)
     case deadline
   }
 
@@ -61,6 +62,9 @@ package struct PortSupervisor: Sendable {
   /// The backoff while nothing announces the device, with jitter, so that the vehicles in a depot do not all reopen
   /// their ports at the same moment after a power cut.
   private static let retryBackoff = Backoff.Bounds.equalJitter(.seconds(1), cap: .seconds(10))
+
+  /// How long a connection that may have ended in a suspend may be silent after it: receivers report every second.
+  private static let connectionGrace = Duration.seconds(2)
 
   /// The problem if nothing is received.
   package var silent = Problem("is open but silent", "check the receiver and its power")
@@ -126,8 +130,10 @@ package struct PortSupervisor: Sendable {
       gate.reset()
       state = .open(since: since, lastSentenceAt: now, hasBytes: false)
       return last == nil ? [.reading] : []
-    case (.resumed(let silence), .open(_, let last, let hasBytes)):
-      state = .open(since: now - silence, lastSentenceAt: last.map { _ in now - silence }, hasBytes: hasBytes)
+    case (.resumed(let mayHaveEnded), .open(_, let last, let hasBytes)):
+      let grace = mayHaveEnded ? min(silenceTimeout, PortSupervisor.connectionGrace) : silenceTimeout
+      let start = now - (silenceTimeout - grace)
+      state = .open(since: start, lastSentenceAt: last.map { _ in start }, hasBytes: hasBytes)
       return []
     case (.ended(let why), .open):
       close(at: now)
