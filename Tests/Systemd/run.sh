@@ -744,27 +744,36 @@ step "stop: systemd waits for stop_timeout, which is longer than TimeoutStopSec=
 printf '[reporting]\nstop_timeout = "8s"\n' | write /etc/fleet-locationd/conf.d/stop.toml
 inside systemctl reload fleet-locationd || fail "reload of stop_timeout"
 printf '[Service]\nTimeoutStopSec=1s\n' | write /etc/systemd/system/fleet-locationd.service.d/stop.conf
-# In place of the unit of a network program.
-write /etc/systemd/system/wpa_supplicant.service <<'END'
+# In place of the units of the network programs.
+networks="iwd connman dhcpcd wpa_supplicant wpa_supplicant@wlan0"
+for network in $networks; do
+  write "/etc/systemd/system/$network.service" <<'END'
 [Service]
 Type=oneshot
 RemainAfterExit=yes
 ExecStart=/bin/true
-ExecStop=/bin/sh -c 'systemctl show --value --property=ActiveState fleet-locationd > /run/state-without-network'
+ExecStop=/bin/sh -c 'systemctl show --value --property=ActiveState fleet-locationd > /run/state-without-%n'
 END
+done
 inside systemctl daemon-reload
-inside systemctl start wpa_supplicant
+# shellcheck disable=SC2086
+inside systemctl start $networks
 # There is an update each second; this update gets no response.
 inside systemctl kill -s STOP emulator
 sleep 3
 before=$SECONDS
-inside systemctl stop fleet-locationd wpa_supplicant
+# shellcheck disable=SC2086
+inside systemctl stop fleet-locationd $networks
 took=$((SECONDS - before))
 inside systemctl kill -s CONT emulator
 [ "$(property Result) $(property ExecMainStatus)" = "success 0" ] || fail "a stop of $took s ends as $(property Result) $(property ExecMainStatus)"
 [ $took -ge 3 ] || fail "the stop has not waited for the last update: $took s"
-[ "$(inside cat /run/state-without-network)" = inactive ] || fail "the network was down while it was $(inside cat /run/state-without-network)"
-inside rm /etc/fleet-locationd/conf.d/stop.toml /etc/systemd/system/{fleet-locationd.service.d/stop.conf,wpa_supplicant.service}
+for network in $networks; do
+  state=$(inside cat "/run/state-without-$network.service")
+  [ "$state" = inactive ] || fail "$network was stopped while the service was $state"
+  inside rm "/etc/systemd/system/$network.service"
+done
+inside rm /etc/fleet-locationd/conf.d/stop.toml /etc/systemd/system/fleet-locationd.service.d/stop.conf
 inside systemctl daemon-reload
 inside systemctl start fleet-locationd
 until_true 15 status_says Online || fail "after a long stop: $(property StatusText)"
