@@ -80,7 +80,7 @@ enum FilterDocument {
         three times the accuracy; or at once, if the first fix after a gap of 5 s or more, by arrival or by time, is further away than
         30 m and than its accuracy: the vehicle was moved, for example on a ferry, or the fixes in between were rejected. The accuracy
         of a held position includes its distance to the newest fix. A speed below 0.7 m/s with which the vehicle moved away is not sent, and
-        neither is the course, until the receiver reports 1.5 m/s.
+        neither is the course, until the receiver reports 1.5 m/s, or, if it has done so before, until the vehicle is parked.
       * **Heading.** Below \(tenths(ReportingPolicy.minimumCourseSpeed)) m/s a receiver's course is the direction in which its position drifts. So a slower vehicle, parked or
         not, is reported with the last course at this speed or more, without its accuracy; without a heading, if there has been none.
 

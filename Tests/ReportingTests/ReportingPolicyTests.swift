@@ -72,13 +72,29 @@ struct ReportingPolicyTests {
     expect(right.speed == 14 && right.heading == 90)
   }
 
-  @Test("a parked vehicle whose position drifts far away keeps its heading")
+  @Test("a speed that is stuck at zero does not bring back the heading from before, even after a stop")
+  func stuckSpeed() throws {
+    var bench = Bench()
+    for second in 0...10 { try bench.observe(Double(second), heading: 90) }
+    for second in 11...60 { try bench.observe(Double(second), speed: 0, heading: nil, metres: 14) }
+    for second in 61...120 { try bench.observe(Double(second), speed: 0, heading: nil) }
+    expect(bench.policy.isParked)
+    for second in 121...160 { try bench.observe(Double(second), speed: 0, heading: nil, metres: 14) }
+    let moving = try #require(bench.policy.newest)
+    expect(!bench.policy.isParked && moving.speed == nil && moving.heading == nil)
+  }
+
+  @Test("a parked vehicle whose position drifts far away, and later a little, keeps its heading")
   func driftingWhileParked() throws {
     var bench = Bench()
     for second in 0...10 { try bench.observe(Double(second), heading: 90) }
     for second in 11...30 { try bench.observe(Double(second), speed: 0, heading: nil) }
     for second in 31...70 { try bench.observe(Double(second), speed: 0, heading: 10, metres: 1) }
     for second in 71...130 { try bench.observe(Double(second), speed: 0, heading: 10) }
+    expect(bench.policy.isParked)
+    expectEqual(bench.policy.newest?.heading, 90)
+    for second in 131...136 { try bench.observe(Double(second), speed: 0, heading: nil, metres: 4) }
+    for second in 137...190 { try bench.observe(Double(second), speed: 0, heading: nil) }
     expect(bench.policy.isParked)
     expectEqual(bench.policy.newest?.heading, 90)
   }

@@ -44,8 +44,10 @@ package struct MotionDetector: Sendable {
   /// Positions of the last few seconds, for receivers that do not report a speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
   /// Whether the receiver reported a standstill while the vehicle moved away: then the speed is computed from positions
-  /// until it reports one.
+  /// until it reports one; or, if it ever has, until the vehicle is parked, because its position may only have drifted.
   private(set) var isReportedSpeedWrong = false
+  /// Whether the receiver has reported the speed of a moving vehicle.
+  private var hasReportedMotion = false
 
   package init() {}
 
@@ -54,7 +56,9 @@ package struct MotionDetector: Sendable {
   /// - Returns: true if the vehicle has just stopped or started to move.
   package mutating func observe(_ fix: FixFilter.Accepted, at now: BootInstant) -> Bool {
     let isAfterGap = recordArrival(of: fix, at: now)
-    if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom { isReportedSpeedWrong = false }
+    if let speed = fix.fix.speed, speed >= MotionDetector.movingFrom {
+      (isReportedSpeedWrong, hasReportedMotion) = (false, true)
+    }
     speed = (isReportedSpeedWrong ? nil : fix.fix.speed) ?? speedFromPositions(fix)
     if case .parked(let place) = state {
       let isSettingOff = MotionDetector.hasLasted(
@@ -73,6 +77,7 @@ package struct MotionDetector: Sendable {
         speed < MotionDetector.parkedBelow, for: MotionDetector.parkedAfter, at: fix.time, since: &changingSince)
       guard isStanding else { return false }
       state = .parked(fix.fix.coordinate)
+      if hasReportedMotion { isReportedSpeedWrong = false }
     }
     changingSince = nil
     awaySince = nil
