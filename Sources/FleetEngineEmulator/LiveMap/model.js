@@ -180,18 +180,24 @@ export class Vehicle {
     if (lastRefusal && lastRefusal.at > lastUpdate) return lastRefusal.status > 0 ? "refused" : "tunnel";
     if (faults.some((fault) => fault.name === "tunnel" && (!fault.vehicle || fault.vehicle === this.name))) return "tunnel";
     if (silence > Math.max(75000, 3 * this.interval)) return "silent";
-    return this.isParked() ? "park" : silence > Math.max(16000, 3.2 * this.interval) ? "silent" : "drive";
+    // A standing vehicle may be parked, and then sends only every 50 s. So does one without reception: it repeats its
+    // last position.
+    const standing = this.standingSince();
+    if (standing !== null) return now - standing > 20000 ? "park" : "drive";
+    const usual = Math.max(16000, 3.2 * this.interval);
+    return silence > usual && !(lastUpdate - this.latest?.t > usual) ? "silent" : "drive";
   }
 
-  /** Whether it has not moved for the last 20 s. */
-  isParked() {
+  /** Since when it stands, by its positions; null if it does not. A single position without a speed does not count. */
+  standingSince() {
     const last = this.latest;
-    if (!last || (last.speed ?? 0) > 0.7) return false;
+    let since = null;
     for (let i = this.track.length - 1; i >= 0; i -= 1) {
       const each = this.track[i];
-      if (distance(each, last) > 25 || (each.speed ?? 0) > 0.7) return last.t - each.t > 20000;
+      if (distance(each, last) > 25 || (each.speed ?? 0) > 0.7) break;
+      if (each !== last || each.speed !== null) since = each.t;
     }
-    return true;
+    return since;
   }
 }
 

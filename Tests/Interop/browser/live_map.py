@@ -253,6 +253,42 @@ def tracks(browser):
     check({key: result[key] for key in wanted} == wanted, f"tracks: {result}, not {wanted}")
 
 
+def states(browser):
+    """A vehicle is silent when updates are missing, not because it stands or its receiver has no reception."""
+    result = browser.run("""import('/map/model.js').then(({ Vehicle }) => {
+      // A vehicle with these updates; a number of metres per second, or null, is the speed of a position of that second.
+      const vehicle = (reports) => {
+        const made = new Vehicle('v', 0);
+        let [lat, from] = [50, 0];
+        for (const [second, speed, measured = second] of reports) {
+          lat += ((speed ?? 11) * (measured - from)) / 111000;
+          from = measured;
+          made.update({
+            position: { t: measured * 1000, lat, lon: 10, speed, past: false, received: second * 1000 },
+            past: [], stats: { lastUpdate: second * 1000 },
+          }, 0, false);
+        }
+        return made;
+      };
+      const at = (made, ...seconds) => seconds.map((second) => made.state(second * 1000, [])).join(' ');
+      const driven = (interval, speed = 11) => [-4, -3, -2, -1, 0].map((n) => [n * interval, speed]);
+      const stopped = [...driven(5), [5, 0], [10, 0], [15, 0]];
+      return {
+        stops: at(vehicle(stopped), 16, 24, 26, 64),
+        parked: at(vehicle([...stopped, [65, 0]]), 66, 139, 141),
+        slowly: at(vehicle([...driven(10), [10, 0], [20, 0]]), 29, 31, 69),
+        moves: at(vehicle(driven(5)), 15, 17),
+        mute: at(vehicle(driven(5, null)), 15, 17, 30),
+        tunnel: at(vehicle([...driven(5), [50, 11, 0]]), 51, 67, 124, 126),
+        garage: at(vehicle([...stopped, [65, 0, 15], [115, 0, 15]]), 116, 150, 189, 191),
+      };
+    })""")
+    wanted = {
+        "stops": "drive drive park park", "parked": "park park silent", "slowly": "drive park park", "moves": "drive silent",
+        "mute": "drive silent silent", "tunnel": "drive drive drive silent", "garage": "park park park silent"}
+    check(result == wanted, f"states: {result}, not {wanted}")
+
+
 def test(browser, town, folder):
     began = time.monotonic()
 
@@ -320,6 +356,7 @@ def test(browser, town, folder):
     reached = walk_by_keyboard(browser)
     texts = contrast(browser, "light")
     tracks(browser)
+    states(browser)
     done(f"{controls} controls have names, {reached} are reached by Tab, {texts} texts are not too pale")
 
     # Late in the tunnel: each rejection increases the backoff of taxi-4 after all faults have ended.
