@@ -107,6 +107,7 @@ export class LiveMap {
     this.story.load(state);
     for (const vehicle of this.fleet.vehicles.values()) this.markers.move(vehicle, performance.now());
     if (isFirst) this.begin();
+    this.showTiles();
     this.lastArranged = 0;
     this.drawSoon();
   }
@@ -183,6 +184,7 @@ export class LiveMap {
     this.hasNew = false;
     this.lastArranged = 0;
     if (!this.isTouched) this.begin();
+    this.showTiles();
   }
 
   /** Which vehicles have markers depends on where they are, and on the view. */
@@ -254,10 +256,13 @@ export class LiveMap {
   /** The first view: a single vehicle is followed, if there are several, all are shown. */
   begin() {
     this.fit(false);
-    // Only when there is a vehicle, so that no tiles of the whole world are requested.
-    if (this.tiles && [...this.fleet.vehicles.values()].some((vehicle) => vehicle.latest)) this.tiles.addTo(this.map);
     if (this.fleet.vehicles.size === 1) this.setFollow(true);
     else this.follows = false;
+  }
+
+  /** Shows the tiles only once there is a vehicle, so that no tiles of the whole world are requested. */
+  showTiles() {
+    if (this.tiles && [...this.fleet.vehicles.values()].some((vehicle) => vehicle.latest)) this.tiles.addTo(this.map);
   }
 
   fit(isAnimated = true) {

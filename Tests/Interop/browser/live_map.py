@@ -196,6 +196,35 @@ def nonsense(browser, town):
     browser.send("Fetch.disable")
 
 
+def without_vehicles(browser, town):
+    """Before the first vehicle, its map is touched: the tiles still appear with the vehicle."""
+    pixel = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+
+    def answer(path, text):
+        browser.answers[path] = base64.b64encode(text.encode()).decode()
+
+    def send(*events):
+        # The connection ends after these events, and the page connects again.
+        answer("/map/events", "retry: 100\n\n" + "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events))
+
+    empty = ("state", {"vehicles": {}, "faults": [], "log": []})
+    now = round(time.time() * 1000)
+    update = ("update", {
+        "vehicle": "truck-1", "position": {"t": now, "lat": 48, "lon": 11, "speed": 9, "heading": 90, "accuracy": 4, "received": now},
+        "stats": {"lastUpdate": now, "updatesPerMinute": 12, "past": 7, "refused": 2, "refusals": {"503": 2}, "tokenExpires": now + 3600000}})
+    answer("/map/config", json.dumps({"tiles": {"url": pixel, "attribution": "tiles"}}))
+    send(empty)
+    browser.send("Fetch.enable", patterns=[{"urlPattern": "*/map/events"}, {"urlPattern": "*/map/config"}])
+    watch(browser, town, width=WIDE[0], height=WIDE[1])
+    browser.until("document.querySelector('#tile-credit').textContent === 'tiles'", "the attribution", 10)
+    check(browser.run("document.querySelectorAll('.leaflet-tile').length") == 0, "tiles of the whole world are requested")
+    browser.run("document.querySelector('#map').dispatchEvent(new WheelEvent('wheel'))")
+    send(empty, update)
+    browser.until("document.querySelectorAll('.leaflet-tile').length > 0", "the tiles appear with the first vehicle", 10)
+    browser.answers.clear()
+    browser.send("Fetch.disable")
+
+
 def without_leaflet(browser, town):
     browser.send("Fetch.enable", patterns=[{"urlPattern": "*/map/leaflet.js"}])
     browser.answers["/map/leaflet.js"] = ""
@@ -405,6 +434,7 @@ def test(browser, town, folder):
         raise Failure("taxi-4 does not come back after all clear")
     without_leaflet(browser, town)
     nonsense(browser, town)
+    without_vehicles(browser, town)
     done("nonsense from the server is text, and taxi-4 is back")
 
     foreign = [url for url in browser.requests if not url.startswith((town.url + "/", "data:", "about:"))]
