@@ -10,6 +10,9 @@ export const STATES = {
 /** Up to this number of rows all are updated, even those out of view. */
 const SHORT = 60;
 
+/** Shown until there is a vehicle, and again after a restart of the emulator. */
+const NONE = { name: "No vehicle yet", isForTrips: false, colour: "", stats: {}, latest: null };
+
 export class Panel {
   constructor(fleet, onSelect) {
     this.fleet = fleet;
@@ -27,17 +30,13 @@ export class Panel {
   /** Updates everything that depends on the time or has changed. It may be called several times a second. */
   refresh(now, stateOf) {
     this.list(now, stateOf);
-    const vehicle = this.fleet.selected;
-    if (!vehicle) {
-      setText(byID("vehicle-id"), "No vehicle yet");
-      return;
-    }
+    const vehicle = this.fleet.selected ?? NONE;
     const { stats, latest } = vehicle;
     setText(byID("vehicle-id"), vehicle.name);
     byID("vehicle-service").hidden = !vehicle.isForTrips;
     byID("vehicle-colour").style.background = vehicle.colour;
     byID("vehicle-colour").classList.toggle("trips", vehicle.isForTrips);
-    const state = stateOf(vehicle);
+    const state = vehicle === NONE ? "wait" : stateOf(vehicle);
     byID("vehicle-state").dataset.state = state;
     setText(byID("vehicle-state"), state === "drive" && (latest?.speed ?? 1) < 0.7 ? "Standing" : STATES[state]);
     const isStale = latest !== null && isOutOfTouch(state);

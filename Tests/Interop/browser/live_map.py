@@ -197,7 +197,7 @@ def nonsense(browser, town):
 
 
 def without_vehicles(browser, town):
-    """Before the first vehicle, its map is touched: the tiles still appear with the vehicle."""
+    """The map is touched before the first vehicle: the tiles still appear with it. The emulator is restarted: the panel is empty."""
     pixel = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
     def answer(path, text):
@@ -221,6 +221,12 @@ def without_vehicles(browser, town):
     browser.run("document.querySelector('#map').dispatchEvent(new WheelEvent('wheel'))")
     send(empty, update)
     browser.until("document.querySelectorAll('.leaflet-tile').length > 0", "the tiles appear with the first vehicle", 10)
+    send(empty)
+    browser.until("document.querySelector('#vehicle-id').textContent === 'No vehicle yet'", "the vehicle has gone", 10)
+    wanted = {"vehicle-state": "Waiting", "speed": "–", "fix-age": "–", "accuracy": "–", "heading": "–", "rate": "0", "past": "–",
+              "token-left": "none yet", "refused": "–", "refusals": ""}
+    shown = {name: browser.text(f"#{name}") for name in wanted}
+    check(shown == wanted, f"without a vehicle the panel shows {shown}, not {wanted}")
     browser.answers.clear()
     browser.send("Fetch.disable")
 
