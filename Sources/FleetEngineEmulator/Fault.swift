@@ -102,7 +102,7 @@ package struct Fault: Equatable, Sendable {
       throw .invalid("\"target\" is missing: expected \"update\", \"token\" or \"any\".", field: "target")
     }
     self.target = target
-    vehicle = try reader.text("vehicle")
+    vehicle = try reader.identifier("vehicle")
     let limit = try reader.integer("times", 1...1_000_000_000)
     let duration = try reader.integer("for_ms", 1...86_400_000)
     end = duration.map { now.steady + $0 }

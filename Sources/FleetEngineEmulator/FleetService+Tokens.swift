@@ -50,6 +50,9 @@ extension FleetService {
 
 /// The identifiers in a resource name, by Google's rules.
 enum ResourceName {
+  /// For messages.
+  static let rule = "1 to 64 characters without / : ? , #"
+
   static func isValid(_ identifier: String) -> Bool {
     (1...64).contains(identifier.unicodeScalars.count)
       && !identifier.unicodeScalars.contains { "/:?,#".unicodeScalars.contains($0) }
@@ -58,7 +61,7 @@ enum ResourceName {
   /// - Throws: `APIError`, INVALID_ARGUMENT.
   static func check(_ identifier: String) throws(APIError) {
     guard isValid(identifier) else {
-      throw .invalid("Invalid resource ID: 1 to 64 characters without / : ? , # are allowed.", reason: "INVALID_NAME")
+      throw .invalid("Invalid resource ID: \(rule) are allowed.", reason: "INVALID_NAME")
     }
   }
 }

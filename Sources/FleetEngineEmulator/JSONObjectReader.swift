@@ -45,6 +45,16 @@ struct JSONObjectReader {
     return text
   }
 
+  /// The ID of a vehicle; a number is converted to its text.
+  mutating func identifier(_ key: String) throws(APIError) -> String? {
+    guard let value = value(key) else { return nil }
+    let identifier = value.string ?? value.integer.map(String.init)
+    guard let identifier, ResourceName.isValid(identifier) else {
+      throw .invalid("\"\(key)\" is a resource ID: \(ResourceName.rule).", field: key)
+    }
+    return identifier
+  }
+
   mutating func flag(_ key: String) throws(APIError) -> Bool {
     guard let value = value(key) else { return false }
     guard let flag = value.bool else { throw .invalid("\"\(key)\" is true or false.", field: key) }

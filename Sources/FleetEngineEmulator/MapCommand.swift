@@ -48,7 +48,7 @@ package struct MapCommand: Equatable, Sendable {
     }
     self.name = name
     let seconds = try reader.integer("seconds", 1...3600)
-    vehicle = try reader.text("vehicle")
+    vehicle = try reader.identifier("vehicle")
     try reader.finish()
     if seconds != nil && name.duration == nil {
       throw .invalid("\"\(name.rawValue)\" has no duration: remove \"seconds\".", field: "seconds")

@@ -218,6 +218,19 @@ struct LiveMapTests {
     expect(bench.events().contains { $0.contains("\"reason\":\"\(reason)\"") })
   }
 
+  @Test("an action and a fault can be limited to a vehicle whose ID is not ASCII")
+  func letters() throws {
+    let bench = try Bench()
+    let id = "Lkw-K%C3%B6ln-7"
+    let (token, other) = (try bench.token(id), try bench.token())
+    expectEqual(bench.act(#"{"act":"unavailable","vehicle":"Lkw-Köln-7"}"#).status, 200)
+    expect(bench.update(token, id).status == 503 && bench.update(other).status == 200)
+    expectEqual(bench.act(#"{"act":"clear"}"#).status, 200)
+    let fault = #"{"target":"update","vehicle":"Lkw-Köln-7","status":500}"#
+    expectEqual(bench.send("POST", "/debug/faults", body: fault).status, 200)
+    expect(bench.update(other).status == 200 && bench.update(token, id).status == 500)
+  }
+
   @Test(
     "an invalid action is rejected, and has no effect",
     arguments: [
@@ -225,7 +238,8 @@ struct LiveMapTests {
       (#"{"act":"tunnel","seconds":3601}"#, 400), (#"{"act":"tunnel","seconds":"9"}"#, 400),
       (#"{"act":"revoke","seconds":9}"#, 400), (#"{"act":"clear","vehicle":"truck-17"}"#, 400),
       (#"{"act":"tunnel","colour":"red"}"#, 400), (#"{"act":"tunnel","vehicle":"nobody"}"#, 404),
-      (#"{"act":"tunnel","vehicle":7}"#, 404), (String(repeating: " ", count: 10_001), 413),
+      (#"{"act":"tunnel","vehicle":7}"#, 404), (#"{"act":"tunnel","vehicle":"a/b"}"#, 400),
+      (String(repeating: " ", count: 10_001), 413),
     ])
   func invalidAction(_ body: String, _ status: Int) throws {
     let bench = try Bench()
