@@ -49,7 +49,8 @@ private func converse(_ input: [UInt8]) {
   for line in input.split(separator: 10) {
     let portion = Array(line) + [10]
     let effects = session.receive(portion.span, at: now)
-    now = now + .seconds(Int(line.last ?? 0) % 16)
+    // After a line that ends with } or a carriage return 1 s, so that several are within the silence timeout.
+    now = now + .seconds(Int((line.last ?? 0) &+ 4) % 16)
     let later = session.handle(.deadline, at: now)
     if (effects + later).contains(.line(.close)) {
       // A closed connection is opened again after its wait.
