@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds the parsers of what an earlier run has stored with inputs from libFuzzer: a token with its times, with the boot
-// and subject prepended once, because hardly any input would contain them; the record of a pause; and what is known of
-// the form of updates. A token that is used must not have expired, and what is read must be the same after it was
-// written and read again.
+// and subject prepended once, because hardly any input would contain them; the records of a pause and of the driver's
+// duty; and what is known of the form of updates. A token that is used must not have expired, and what is read must be
+// the same after it was written and read again.
 //
 //   scripts/fuzz.sh 60 FuzzStoredToken
 import Authorization
@@ -29,6 +29,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   }
   let note = PauseRecord(text: input)
   precondition(PauseRecord(text: note.text) == note, "written, it is another pause")
+  let duty = DutyRecord(text: input)
+  precondition(DutyRecord(text: duty.text) == duty, "written, it is another duty")
   var negotiation = UpdateFormNegotiation(UpdateFormNegotiation.Configuration(release: "1"), server: "https://e")
   for text in [input, formHead + input] { negotiation.restore(text) }
   switch negotiation.summary {
