@@ -11,7 +11,7 @@ export seconds=$1
 shift
 # The directory of the target's seeds, and its inputs per second.
 declare -A parsers=(
-  [FuzzNMEA]="nmea 2000" [FuzzGPSD]="gpsd 2000" [FuzzSenders]="nmea 600" [FuzzModem]="modem 100" [FuzzSettings]="settings 600"
+  [FuzzNMEA]="nmea 2000" [FuzzGPSD]="gpsd 2000" [FuzzSenders]="senders 600" [FuzzModem]="modem 100" [FuzzSettings]="settings 600"
   [FuzzGPX]="gpx 1000" [FuzzGeoJSON]="geojson 5000" [FuzzJSON]="geojson 20000" [FuzzNetlink]="netlink 3000" [FuzzVarlink]="varlink 5000"
   [FuzzTokenResponse]="token-response 400" [FuzzJWT]="jwt 1000" [FuzzHTTP2]="http2 1000" [FuzzStoredToken]="stored-token 1000"
 )

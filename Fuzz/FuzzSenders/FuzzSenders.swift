@@ -2,6 +2,9 @@
 // Feeds the session that reads NMEA from the network with inputs from libFuzzer: lines as datagrams and portions of
 // streams, from senders that connect, disconnect and are not permitted, while time elapses.
 //
+// The first byte of a line is a command: its low five bits are the sender, of which 0 to 15 are permitted; with 64 the
+// line has no end; with 128 the sender uses its other port, or disconnects. Then 20 ms elapse for each unit of it.
+//
 //   scripts/fuzz.sh 60 FuzzSenders
 import ExternalInput
 import FixSources
