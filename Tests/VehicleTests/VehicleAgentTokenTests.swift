@@ -8,6 +8,7 @@ import PositionBacklog
 import Vehicle
 import FleetEngine
 import Positioning
+import Observability
 import Testing
 import Timekeeping
 
