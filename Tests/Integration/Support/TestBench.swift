@@ -83,6 +83,22 @@ final class TestBench {
     try wait("the time", within: time + .seconds(10)) { ContinuousClock.now >= end }
   }
 
+  /// Runs `fleet-locationctl` with the control socket in the bench's directory.
+  func control(_ words: String...) throws -> ChildProcess {
+    let process = try ChildProcess("fleet-locationctl", words + ["--socket", directory("control.sock")])
+    otherReadables += process.sources
+    defer { otherReadables.removeLast(process.sources.count) }
+    // The daemon's output is read as well, so that it cannot block.
+    try wait(words.joined(separator: " ")) { process.hasEnded }
+    return process
+  }
+
+  /// The number of fixes that the daemon has read, according to its metrics.
+  func fixCount() throws -> Int {
+    let line = try control("metrics").output.lines.first { $0.hasPrefix("fleet_locationd_fixes_total") }
+    return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
+  }
+
   /// Waits until the daemon exits.
   func exitCode(within limit: Duration = .seconds(20)) throws -> Int32? {
     guard let daemon else { throw TestFailure("no daemon") }
