@@ -42,7 +42,7 @@ background() { nice -n 15 "$@"; }
 
 compute() {
   step "tests" env EXPLORATION_DEPTH=5 scripts/run-tests.sh parallel
-  step "tests with the address sanitizer" background scripts/sanitize.sh
+  step "tests with the address sanitizer" scripts/sanitize.sh
   step "fuzzing" background env SEED=1 scripts/fuzz.sh 10
 }
 packages() {

@@ -17,5 +17,6 @@ export TESTS
 # The test runner itself leaks some hundreds of bytes; the wrappers' tests would find leaks in C.
 # A quarantine of 4 MB instead of 256, because some tests limit the memory of the process.
 export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4
-swift build --quiet --build-tests --sanitize=address --scratch-path .build/asan -Xswiftc -use-ld=lld
+# Only the compiler leaves the processors to what runs beside this: the tests have time limits.
+nice -n 15 swift build --quiet --build-tests --sanitize=address --scratch-path .build/asan -Xswiftc -use-ld=lld
 scripts/run-tests.sh sanitized
