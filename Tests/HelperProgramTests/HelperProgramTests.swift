@@ -103,11 +103,14 @@ struct HelperProgramTests {
 
   @Test("a program that runs past its deadline gets SIGTERM, and its output until then is reported")
   func deadline() throws {
-    let start = ContinuousClock.now
-    let result = try run("echo begun; sleep 100 & sleep 100", deadline: .milliseconds(300))
-    expectEqual(result.ending, .timedOut)
-    expectEqual(String(decoding: result.output, as: UTF8.self), "begun\n")
-    expect(ContinuousClock.now - start < HelperProgram.gracePeriod)
+    // A machine that stalls may leave the program too little time before or after SIGTERM.
+    let isTerminated = try (1...3).contains { _ in
+      let result = try run(
+        "trap 'echo terminated; exit' TERM; echo begun; sleep 100 & sleep 100", deadline: .seconds(1))
+      expectEqual(result.ending, .timedOut)
+      return result.output == Array("begun\nterminated\n".utf8)
+    }
+    expect(isTerminated)
   }
 
   @Test(
@@ -145,10 +148,14 @@ struct HelperProgramTests {
 
   @Test("a program that ignores SIGTERM is killed two seconds later")
   func ignoresSIGTERM() throws {
-    let start = ContinuousClock.now
-    let result = try run("trap '' TERM; while :; do sleep 0.1; done", deadline: .milliseconds(200))
-    expectEqual(result.ending, .timedOut)
-    expect(ContinuousClock.now - start >= .milliseconds(2200))
+    // A machine that stalls may leave the program too little time to ignore SIGTERM.
+    let isKilledLater = try (1...3).contains { _ in
+      let start = ContinuousClock.now
+      let result = try run("trap '' TERM; while :; do sleep 0.1; done", deadline: .milliseconds(200))
+      expectEqual(result.ending, .timedOut)
+      return ContinuousClock.now - start >= .milliseconds(2200)
+    }
+    expect(isKilledLater)
   }
 
   @Test("a program with endless output is killed, and its output is truncated at the limit")
@@ -275,10 +282,15 @@ struct HelperProgramTests {
   @Test("at a program's deadline, all its descendants are killed")
   func leftoversAtDeadline() throws {
     let file = directory("process")
-    let result = try run(
-      "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > \(file); exec sleep 100' & while :; do sleep 1; done",
-      deadline: .milliseconds(500))
-    expectEqual(result.ending, .timedOut)
+    // A machine that stalls may leave the program too little time to begin.
+    let hasBegun = try (1...3).contains { _ in
+      let result = try run(
+        "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > \(file); exec sleep 100' & while :; do sleep 1; done",
+        deadline: .milliseconds(500))
+      expectEqual(result.ending, .timedOut)
+      return FileManager.default.contents(atPath: file)?.isEmpty == false
+    }
+    expect(hasBegun)
     expect(try isGone(file))
   }
 
