@@ -23,9 +23,12 @@ struct IdleTimingTests {
     // The second position's epoch has not ended: nothing is due until the fix is regarded as lost, after 30 s.
     try bench.watch(for: .milliseconds(1500))
     try expectEqual(daemon.process.statusField("Threads"), 1)
-    let before = try daemon.process.statusField("voluntary_ctxt_switches")
-    try bench.watch(for: .seconds(3))
-    let wakeUps = try daemon.process.statusField("voluntary_ctxt_switches") - before
-    expect(wakeUps <= 2)
+    // On a machine that stalls, an earlier wake-up may be so late that it falls into the first window.
+    let isQuiet = try (1...3).contains { _ in
+      let before = try daemon.process.statusField("voluntary_ctxt_switches")
+      try bench.watch(for: .seconds(3))
+      return try daemon.process.statusField("voluntary_ctxt_switches") - before <= 2
+    }
+    expect(isQuiet)
   }
 }
