@@ -108,17 +108,18 @@ struct ServiceTests {
   func stop() throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
-    bench.settings["reporting.interval"] = "\"1s\""
-    let daemon = try bench.start(reading: receiver)
+    bench.settings["reporting.interval"] = "\"2s\""
+    bench.settings["reporting.stop_timeout"] = "\"20s\""
+    let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     var drive = NMEADrive()
     drive.period = 0.3
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     receiver.send(drive.next())
     // The second epoch ends when the receiver is silent. No update shows this end, because the fix is not due yet.
-    try bench.watch(for: .milliseconds(300))
+    try bench.wait("the second fix") { try bench.fixCount() == 2 }
     daemon.process.signal(SIGTERM)
-    try expectEqual(bench.exitCode(within: .seconds(4)), 0)
+    try expectEqual(bench.exitCode(within: .seconds(15)), 0)
     expectEqual(bench.emulator?.accepted.count, 2)
     expectEqual(daemon.notifications.states, ["READY", "STOPPING"])
     expect(daemon.logs("all positions delivered"))
