@@ -136,21 +136,25 @@ struct FleetEngineFaultTests {
     let bench = try TestBench()
     let receiver = try bench.receiver()
     let daemon = try bench.start(reading: receiver)
-    var drive = NMEADrive()
-    drive.period = 0.2
-    receiver.send(drive.next())
+    let track = LiveTrack(receiver, period: 0.2)
+    track.sendFirst()
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
-    try bench.emulator?.fault(#"{"target": "update", "reset": true, "for_ms": 4000}"#)
-    var sent = 1
-    let end = ContinuousClock.now + .seconds(60)
-    while !(daemon.logs("past positions delivered")), ContinuousClock.now < end {
-      receiver.send(drive.next())
-      sent += 1
-      try bench.watch(for: .milliseconds(200))
+    let first = try #require(track.sent.first)
+    try bench.emulator?.fault(#"{"target": "update", "reset": true, "for_ms": 3600000}"#)
+    // Positions are read in order: five others are queued then.
+    try bench.wait("the refusal of a sixth position", within: .seconds(40)) {
+      track.pump()
+      return bench.emulator?.updates.last?.live.map { $0.time.timeIntervalSince(first) > 1.1 } == true
+        && daemon.logs("Offline (network)")
+    }
+    try bench.emulator?.clearFaults()
+    try bench.wait("the backlog has gone", within: .seconds(60)) {
+      track.pump()
+      return daemon.logs("past positions delivered")
     }
     try bench.wait("every position") {
       let accepted = bench.emulator?.accepted ?? []
-      return Set(accepted.flatMap(\.past) + accepted.compactMap(\.live)).count == sent
+      return Set(accepted.flatMap(\.past) + accepted.compactMap(\.live)).count == track.sent.count
     }
     let accepted = bench.emulator?.accepted ?? []
     let past = accepted.flatMap(\.past)
@@ -162,7 +166,6 @@ struct FleetEngineFaultTests {
       expectEqual(
         update.query, "updateMask=lastLocation\(update.past.isEmpty ? "" : "%2CpastLocations")&prettyPrint=false")
     }
-    expect(daemon.logs("Offline (network)"))
   }
 
   @Test("if Fleet Engine restarts with a different signing key, it still gets the positions of the outage")
