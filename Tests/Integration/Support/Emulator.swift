@@ -91,6 +91,12 @@ final class Emulator {
     return try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] ?? [:]
   }
 
+  /// Waits until all requests that were sent before this call have been handled: those that arrive together are handled
+  /// in any order, but before any later one.
+  func settle() throws {
+    for _ in 0..<2 { _ = try stats() }
+  }
+
   func stop() throws {
     process.signal(SIGTERM)
     try process.finish()
