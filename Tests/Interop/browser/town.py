@@ -72,6 +72,12 @@ class Town:
         with urllib.request.urlopen(f"{self.url}/debug/stats", timeout=5) as answer:
             return json.load(answer)
 
+    def story(self):
+        """The emulator's list of what has happened, as a new page gets it."""
+        with urllib.request.urlopen(f"{self.url}/map/events", timeout=5) as events:
+            state = next(line for line in events if line.startswith(b"data: "))
+        return json.loads(state.removeprefix(b"data: "))["story"]
+
     def steer(self, vehicle, command):
         """Sends `pause` or `resume` to a daemon."""
         subprocess.run([self._bin / "fleet-locationctl", command, "--socket", self._work / vehicle / "control.sock"],
