@@ -36,7 +36,8 @@ def check(is_so, what):
 def until(seconds, condition, what):
     end = time.monotonic() + seconds
     while not condition():
-        check(time.monotonic() < end, f"{what}: not within {seconds} s")
+        # Once more after the end, because this program, too, may have had to wait.
+        check(time.monotonic() < end or condition(), f"{what}: not within {seconds} s")
         time.sleep(0.05)
 
 

@@ -310,7 +310,8 @@ interval = "0s"
     def until(self, limit, condition, what, pause=0.1):
         end = time.monotonic() + limit
         while not condition():
-            if time.monotonic() > end:
+            # Once more after the end, because this program, too, may have had to wait.
+            if time.monotonic() > end and not condition():
                 raise Failure(f"{what}: not within {limit} s")
             time.sleep(pause)
 

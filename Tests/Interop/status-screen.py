@@ -87,7 +87,10 @@ class Window:
 
     def wait(self, what, condition, seconds=8):
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        is_late = False
+        while not is_late:
+            # The last look is after the end, because this program, too, may have had to wait.
+            is_late = time.monotonic() > end
             self.read()
             if condition(self.text):
                 return True

@@ -32,7 +32,8 @@ def fail(sentence):
 def until(seconds, what, question):
     end = time.monotonic() + seconds
     while not (found := question()):
-        if time.monotonic() > end:
+        # Once more after the end, because this program, too, may have had to wait.
+        if time.monotonic() > end and not question():
             fail(f"not within {seconds} s: {what}")
         time.sleep(0.2)
     return found

@@ -49,12 +49,12 @@ def note(sentence):
 
 def until(seconds, what, question):
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = question()
-        if found:
-            return found
+    while not (found := question()):
+        # Once more after the end, because this program, too, may have had to wait.
+        if time.monotonic() > end and not question():
+            fail(f"not within {seconds} s: {what}")
         time.sleep(0.2)
-    fail(f"not within {seconds} s: {what}")
+    return found
 
 
 def read(*parts):

@@ -168,7 +168,8 @@ interval = "{self.interval}s"
         while not condition():
             if hasattr(self, "daemon") and self.daemon.poll() is not None:
                 raise Failure("the daemon has ended")
-            if time.monotonic() > end:
+            # Once more after the end, because this program, too, may have had to wait.
+            if time.monotonic() > end and not condition():
                 raise Failure(f"{what}: not within {limit} s")
             time.sleep(0.01)
 

@@ -173,10 +173,12 @@ class Chromium:
         """Waits for a JavaScript condition. Returns its value."""
         end = time.monotonic() + timeout
         while True:
+            # The last look is after the end, because this program, too, may have had to wait.
+            is_late = time.monotonic() > end
             value = self.run(condition)
             if value:
                 return value
-            if time.monotonic() > end:
+            if is_late:
                 raise BrowserError(f"not within {timeout} s: {what} ({condition})")
             self.pause(0.1)
 
