@@ -28,6 +28,8 @@ from trial import Failure, Record, epoch_seconds, positions, print_tail, work_di
 
 # The time after the receiver's return until it is opened, and until the filter accepts its fixes again.
 REGAIN = 6
+# A fix that is sent this late ends a silence after which the daemon may have closed the receiver (`silence_timeout`).
+LATE = 3
 # The allowed growth of memory in kB from minute 2 on: the allocator does not return the memory of an outage's backlog.
 GROWTH = 1024
 
@@ -86,6 +88,7 @@ class Receiver:
     def pump(self):
         """Sends the fixes that are due."""
         while time.monotonic() >= self.begin + self.count:
+            due = self.begin + self.count
             stamp = int(self.origin) + self.count
             self.count += 1
             if self.master is None or self.is_silent:
@@ -99,6 +102,8 @@ class Receiver:
                 (self.sentence(f"GPRMC,{hours},A,{north},27.0,0.0,{day},,,A")
                  + self.sentence(f"GPGGA,{hours},{north},1,09,0.9,519.0,M,46.0,M,,")).encode())
             self.sent.append(stamp)
+            if time.monotonic() > due + LATE:
+                self.regain()
             if time.monotonic() < self.quiet_until:
                 self.unheard.add(stamp)
 
