@@ -15,6 +15,8 @@ import sys
 import time
 import tty
 
+from trial import Record, positions
+
 SENTENCES = 3
 PERIOD = 0.5
 
@@ -76,13 +78,9 @@ def stamp(text):
 def updates(path):
     """Every location of every accepted update, by its time."""
     found = {}
-    for line in open(path, encoding="utf-8"):
-        record = json.loads(line)
-        if not record.get("accepted"):
-            continue
-        vehicle = json.loads(record["body"])
-        for location in [vehicle.get("lastLocation")] + vehicle.get("pastLocations", []):
-            if location:
+    for entry in Record(path).entries():
+        if entry["accepted"]:
+            for location in positions(entry):
                 found[stamp(location["supplementalLocationTime"])] = location
     return found
 

@@ -22,6 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import gpsd_drive  # noqa: E402
+from trial import Record  # noqa: E402
 
 PERIOD = 0.5
 # A hundred kilometres away: the positions of hostile senders.
@@ -137,16 +138,12 @@ interval = "0s"
         return int(fields["RssAnon"].split()[0]) / 1024, int(fields["Threads"])
 
     def locations(self):
-        """For each accepted update: live location and arrival, in order."""
-        found = []
-        for line in open(f"{self.path}/requests"):
-            record = json.loads(line)
-            if record.get("accepted"):
-                found.append(json.loads(record["body"])["lastLocation"])
-        return found
+        """The live location of each accepted update, in order."""
+        entries = Record(f"{self.path}/requests").entries()
+        return [json.loads(entry["body"])["lastLocation"] for entry in entries if entry["accepted"]]
 
     def count(self):
-        return len(self.locations()) if os.path.exists(f"{self.path}/requests") else 0
+        return len(self.locations())
 
     def more(self, number, what):
         before = self.count()

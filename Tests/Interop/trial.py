@@ -19,13 +19,13 @@ def epoch_seconds(text):
 
 
 class Record:
-    """The requests that an emulator has recorded (--record)."""
+    """The lines of JSON that a program is writing, such as the requests that an emulator records (--record)."""
 
     def __init__(self, path):
         self.path, self.offset = path, 0
 
     def entries(self):
-        """The requests that have been added since the previous call."""
+        """The complete lines that have been added since the previous call."""
         with contextlib.suppress(FileNotFoundError), open(self.path, "rb") as file:
             file.seek(self.offset)
             for line in file:

@@ -20,7 +20,7 @@ import urllib.request
 
 import varlink
 
-from trial import Failure, print_tail, work_directory
+from trial import Failure, Record, print_tail, work_directory
 
 BIN = os.path.abspath(sys.argv[1])
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -488,7 +488,7 @@ def positions(daemon, receiver):
         process = subprocess.Popen(
             [f"{BIN}/fleet-locationctl", "monitor", "--positions", "--json", "--socket", daemon.positions], stdout=file)
         daemon.processes.append(process)
-    lines = lambda: [json.loads(line) for line in open(path)]
+    lines = lambda: list(Record(path).entries())
     until("the tool", lambda: len(lines()) > 3 and all("latitude" in line["position"] for line in lines()))
     with daemon.connect(daemon.positions) as client:
         client.sendall(monitor)
@@ -508,7 +508,7 @@ def tool(daemon):
     with open(path, "w") as file:
         process = subprocess.Popen([f"{BIN}/fleet-locationctl", "monitor", "--json", "--socket", daemon.socket], stdout=file)
         daemon.processes.append(process)
-    lines = lambda: [json.loads(line) for line in open(path)]
+    lines = lambda: list(Record(path).entries())
     until("the first line", lambda: lines() and "state" in lines()[0])
     daemon.restart()
     until("it is lost", lambda: any("error" in line for line in lines()))
