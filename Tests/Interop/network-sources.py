@@ -48,6 +48,11 @@ def free_port(kind=socket.SOCK_STREAM):
         return probe.getsockname()[1]
 
 
+def can_connect(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 class Drive(threading.Thread):
     """A receiver: writes two epochs a second, and records the position of each."""
 
@@ -97,14 +102,14 @@ class Bench:
         self.children.append(child)
         return child
 
-    def start(self, source):
+    def start(self, source, silence="3s"):
         with open(f"{self.path}/settings.toml", "w") as file:
             file.write(f"""[vehicle]
 provider_id = "interop"
 vehicle_id = "truck"
 [source]
 {source}
-silence_timeout = "3s"
+silence_timeout = "{silence}"
 [token]
 url = "{self.url}/token/delivery_driver/{{vehicle_id}}"
 expiration_key = "expiration_timestamp_ms"
@@ -259,7 +264,7 @@ def gpsd(bench):
     program = "/usr/sbin/gpsd" if os.path.exists("/usr/sbin/gpsd") else "gpsd"
     bench.run(program, "-N", "-n", "-S", str(theirs), os.ttyname(slave), stderr=subprocess.DEVNULL)
     drive = Drive(write)
-    time.sleep(2)
+    until(20, lambda: can_connect(theirs), "gpsd")
     raw = bench.run("gpspipe", "-r", f"127.0.0.1:{theirs}", stdout=subprocess.PIPE)
     bench.run("socat", "-u", "STDIN", f"TCP:127.0.0.1:{port}", stdin=raw.stdout)
     bench.more(5, "through gpsd and gpspipe")
@@ -355,7 +360,7 @@ def hostile(bench):
 
 
 def flood(bench):
-    """10,000 forged lines a second in datagrams from an address that is not allowed."""
+    """60,000 forged lines, up to 10,000 a second, in datagrams from an address that is not allowed."""
     port = free_port(socket.SOCK_DGRAM)
     bench.start(f'type = "nmea-udp"\nlisten = "0.0.0.0:{port}"\nallow = ["127.0.0.1"]')
     feed = Feed()
@@ -382,7 +387,8 @@ def flood(bench):
     begun, ticks = time.monotonic(), cpu(bench.daemon.pid)
     attacker.start()
     sent = bench.count()
-    time.sleep(6)
+    bench.more(6, "during the flood")
+    until(120, lambda: lines >= 60_000, "all forged lines")
     took = time.monotonic() - begun
     share = (cpu(bench.daemon.pid) - ticks) / took
     after, threads = bench.memory()
@@ -391,9 +397,7 @@ def flood(bench):
     attacker.join()
     refused = {sender["address"]: sender["count"] for sender in bench.line().get("refused") or []}
     drive.end()
-    check(lines / took > 5000, f"only {lines / took:.0f} lines a second")
     check(refused.get("127.0.0.9", 0) > 0, f"the sender is named: {refused}")
-    check(got >= 6, f"{got} updates in {took:.0f} s")
     check(threads == 1 and after < before + 4, f"{threads} threads, {before:.1f} MB before and {after:.1f} MB after")
     print(f"   {lines / took:.0f} lines/s: {got} updates in {took:.0f} s, {share:.0%} of a core, {before:.1f} MB before, "
           f"{after:.1f} MB after")
@@ -441,7 +445,8 @@ def talkers(bench):
 def ports(bench):
     """A second sender behind the same address, at ten times the rate, and 15,000 km away."""
     port, feed, over = free_port(socket.SOCK_DGRAM), Feed(), threading.Event()
-    bench.start(f'type = "nmea-udp"\nlisten = "127.0.0.1:{port}"')
+    # A longer silence of the right sender would give its slot to the other one.
+    bench.start(f'type = "nmea-udp"\nlisten = "127.0.0.1:{port}"', silence="10s")
     feed.child = pipe_to(bench, f"UDP-SENDTO:127.0.0.1:{port}")
     drive = Drive(feed)
     time.sleep(4)
@@ -458,9 +463,8 @@ def ports(bench):
     check(reasons == {"portInUse"}, f"it is named: {reasons}")
     # The right sender ends: the other one gets its slot, but is too distant.
     drive.end()
-    time.sleep(8)
-    held = [sender.get("heldFor") for sender in bench.line().get("senders") or []]
-    check(len(held) == 1 and (held[0] or 0) > 40, f"it is held: {held}")
+    until(40, lambda: [(sender.get("heldFor") or 0) > 40 for sender in bench.line().get("senders") or []] == [True],
+          "it is held")
     over.set()
     return bench.judge(drive.truth, 13)
 
