@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import threading
@@ -191,17 +192,21 @@ def library(daemon):
     metrics = judge.call("GetMetrics")["metrics"]
     check("the metrics", "fleet_locationd_online{" in metrics, metrics)
 
-    # Faster than the interval, but not faster than Fleet Engine allows.
     def accepted():
         return status()["counters"]["accepted"]
 
-    before, began = accepted(), time.monotonic()
+    # Faster than the interval of 10 s, but not faster than the 5 s that Fleet Engine requires. One of three attempts is
+    # enough, because a busy machine delays responses.
     for _ in range(3):
-        judge.call("SendNow")
-        until("an update", lambda: accepted() > before, within=9)
-        before = accepted()
-    took = time.monotonic() - began
-    check("three updates on request", 9 < took < 20, f"{took:.1f} s")
+        began, before = time.monotonic(), accepted()
+        for _ in range(3):
+            judge.call("SendNow")
+            until("an update", lambda: accepted() > before, within=30)
+            before = accepted()
+        took = time.monotonic() - began
+        if is_on_request := 9 < took < 18:
+            break
+    check("three updates on request", is_on_request, f"{took:.1f} s")
 
     check("no remark", judge.call("SetOnline", online=False) == {})
     until("OFFLINE", lambda: status().get("vehicleState") == "OFFLINE" and not status()["isOfflinePending"])
@@ -257,21 +262,21 @@ def raw(daemon):
         client.sendall(get)
         while client.recv(65536):
             pass
-        check("an idle connection ends", 1.5 < time.monotonic() - began < 4)
+        # At the latest within the timeout of the socket.
+        check("an idle connection ends, but not at once", time.monotonic() - began > 1.5)
     # A client that never reads is disconnected, and does not delay other clients.
     with daemon.connect() as client:
         client.settimeout(0.1)
         began = time.monotonic()
         try:
-            while time.monotonic() - began < 10:
+            while True:
+                check("a client that does not read is closed", time.monotonic() - began < 60)
                 try:
                     client.send(get * 100)
                 except TimeoutError:
                     check("the others are served", daemon.raw(get)[0][0]["parameters"]["metrics"])
-        except OSError:
+        except ConnectionError:
             pass
-        took = time.monotonic() - began
-        check("a client that does not read is closed", took < 9, f"{took:.1f} s")
     print("raw clients: calls in turn, in pieces, without replies; nonsense; one that does not read")
 
 
@@ -419,12 +424,12 @@ def positions(daemon, receiver):
     with daemon.connect(daemon.positions) as client:
         client.sendall(monitor)
         check("it is answered", client.recv(65536).startswith(b'{"continues":true,"parameters":{}}\0'))
-        check("positions", arrives(client, 5))
+        check("positions", arrives(client, 20))
         judge.call("Pause")
         drain(client)
         check("none in a pause", not arrives(client, 2))
         judge.call("Resume")
-        check("and after it", arrives(client, 5))
+        check("and after it", arrives(client, 20))
 
     # Methods of the other socket, and invalid calls.
     for method in ["GetStatus", "GetMetrics", "Pause", "Resume", "SetOnline", "SendNow", "Reload", "ReloadAndConfirm", "Monitor"]:
@@ -466,20 +471,21 @@ def positions(daemon, receiver):
     with daemon.connect(daemon.positions) as lazy, daemon.connect(daemon.positions) as diligent:
         for client in (lazy, diligent):
             client.sendall(monitor)
-        end, slowest = time.monotonic() + 120, 0
+        end, durations = time.monotonic() + 120, []
         while monitors()["dropped"] == before:
             check("the one that does not read is dropped", time.monotonic() < end, monitors())
             receiver.feed()
             check("the other gets positions", arrives(diligent, 10))
             began = time.monotonic()
             judge.call("GetMetrics")
-            slowest = max(slowest, time.monotonic() - began)
+            durations.append(time.monotonic() - began)
         check("and the other is not", monitors()["connected"] == 1)
         # The data in the kernel's buffer.
         data = b""
         while chunk := lazy.recv(1 << 20):
             data += chunk
-        check("the others are served", slowest < 2, f"{slowest:.2f} s")
+        # Not the longest, because that may be due to a busy machine.
+        check("the others are served", statistics.median(durations) < 2, f"{statistics.median(durations):.2f} s")
     receiver.is_unlimited.set()
     print(f"positions: {len(found)} of them, 16 monitors; one that did not read was dropped after {len(data)} bytes")
 
