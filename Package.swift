@@ -6,7 +6,7 @@ import PackageDescription
 /// of `make test`, `make check` and `swift build` share their flags and with them what they have compiled.
 let swift6: [SwiftSetting] = [
   .swiftLanguageMode(.v6), .treatAllWarnings(as: .error),
-  // The index for editors leaves out the system's modules, which are an eighth of the time of a build, and the headers of
+  // The index for editors leaves out the modules of the system, an eighth of the time of a build, and the headers of
   // C libraries.
   .unsafeFlags(
     ["-index-ignore-system-modules", "-Xfrontend", "-index-ignore-clang-modules"], .when(configuration: .debug)),
