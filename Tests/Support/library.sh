@@ -3,14 +3,22 @@
 # Sourced by bash tests.
 #
 #   step TEXT                       prints a heading
-#   until_true SECONDS COMMAND...   repeats a command until it succeeds, and fails after this time
+#   until_true SECONDS COMMAND...   repeats a command until it succeeds, and fails after this time, plus 5 s for processes that stall
+#   free_port                       prints a port at which nothing listens, below those that the kernel gives to connections
 
 step() { printf '== %s\n' "$1"; }
 until_true() {
-  local end=$((SECONDS + $1))
+  local end=$((SECONDS + $1 + 5))
   shift
   until "$@"; do
-    [ $SECONDS -lt $end ] || return 1
+    # Once more after the end: this process may have stalled since it last tried.
+    [ $end -gt 0 ] || return 1
+    [ $SECONDS -lt $end ] || end=0
     sleep 0.1
   done
+}
+free_port() {
+  local port
+  while port=$((20000 + RANDOM % 12000)) && (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+  echo $port
 }
