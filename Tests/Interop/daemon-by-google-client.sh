@@ -11,7 +11,7 @@ python=$here/../../.venv/bin/python
 
 emulate
 "$here/tls-front.sh" certificates "$work/tls"
-front=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+front=$(free_port)
 "$here/tls-front.sh" serve "$work/tls" good "$front" "${url##*:}" >"$work/front.log" 2>&1 &
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$front") 2>/dev/null; }
 until_true 10 listens || fail "the TLS server does not listen"
@@ -39,25 +39,31 @@ interval = "0s"
 END
 }
 
-# The record also has rejected requests; after these, OFFLINE has the backoff of a position.
-has_past() { tail -n "+$(($2 + 1))" "$work/requests.jsonl" | grep "/$1/.*pastLocations.*\"accepted\":true" >/dev/null; }
+# Whether there are this many accepted requests of a service, with this in the query, in the record after line $before.
+has_accepted() { [ "$(tail -n "+$((before + 1))" "$work/requests.jsonl" | grep -c "/$1/.*$2.*\"accepted\":true")" -ge "$3" ]; }
+has_queued() { [[ $("$bin/fleet-locationctl" status --json --socket "$work/$1/control.sock" || true) =~ \"backlog\":\{[^}]*\"count\":([2-9]|[0-9]{2}) ]]; }
 is_offline() { curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null; }
 drive() { # position field
   settings deliveries delivery_driver lmfs "$1"
   settings trips driver rides-stub "$1"
-  local service
+  local service before
   local -A daemons=()
+  before=$(wc -l <"$work/requests.jsonl")
   for service in deliveries trips; do
     RUNTIME_DIRECTORY=$work/$service "$bin/fleet-locationd" --config "$work/$service/drive.toml" 2>"$work/$service.log" &
     daemons[$service]=$!
   done
-  sleep 3
-  # Positions are queued, and delivered as pastLocations.
-  local before
-  before=$(wc -l <"$work/requests.jsonl")
-  curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3000}' >/dev/null
   for service in vehicles deliveryVehicles; do
-    until_true 40 has_past "$service" "$before" || fail "no accepted request for $service carried pastLocations"
+    until_true 20 has_accepted "$service" lastLocation 4 || fail "no updates of $service"
+  done
+  # Positions are queued, and delivered as pastLocations.
+  curl -sSf -X POST "$url/debug/faults" -d '{"target": "update", "status": 503, "for_ms": 3600000}' >/dev/null
+  for service in deliveries trips; do
+    until_true 20 has_queued "$service" || fail "no positions of $service are queued"
+  done
+  curl -sSf -X DELETE "$url/debug/faults" >/dev/null
+  for service in vehicles deliveryVehicles; do
+    until_true 40 has_accepted "$service" pastLocations 1 || fail "no accepted request for $service carried pastLocations"
   done
   "$bin/fleet-locationctl" pause --socket "$work/trips/control.sock" >/dev/null
   until_true 10 is_offline || fail "Fleet Engine has not accepted OFFLINE"
