@@ -152,7 +152,7 @@ endpoint=$url
 trust=''
 transport='plain HTTP/1.1 (with nghttpx, of nghttp2-proxy, it would be HTTP/2 over TLS)'
 if command -v nghttpx >/dev/null && command -v openssl >/dev/null; then
-  front_port=$((20000 + RANDOM % 12000))
+  front_port=$((20000 + RANDOM % 6000))
   "$top/Tests/Interop/tls-front.sh" certificates "$work/tls"
   setsid "$top/Tests/Interop/tls-front.sh" serve "$work/tls" good "$front_port" "${url##*:}" 2>/dev/null &
   front=$!
@@ -251,7 +251,8 @@ sentences() { # COMMAND...: reads the sentences of the drive.
   setsid bash -c '"$0" simulate "$1" --loop --pace 1 --format nmea | "${@:2}"' "$bin/fleet-locationctl" "$route" "$@" &
   receiver=$!
 }
-nmea_port=$((32000 + RANDOM % 12000))
+# Below the ports that the kernel gives to connections.
+nmea_port=$((26000 + RANDOM % 6000))
 case $kind in
   tcp) sentences socat -u - "TCP-LISTEN:$nmea_port,bind=127.0.0.1,reuseaddr" ;;
   udp) sentences socat -u - "UDP-SENDTO:127.0.0.1:$nmea_port" ;;

@@ -14,8 +14,6 @@
 systemd_tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/../Systemd" && pwd)
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
-# Different for each run, so that two runs can be concurrent.
-port=$((20000 + $$ % 20000))
 boxes=()
 # Processes on this machine that end with the test.
 background=()

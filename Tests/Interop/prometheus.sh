@@ -59,19 +59,22 @@ fi
 mkdir "$work/other"
 sed -e 's/truck-17/truck-18/' -e "s|$work/textfiles/|$work/other/|" "$work/settings.toml" >"$work/other.toml"
 RUNTIME_DIRECTORY=$work/other "$bin/fleet-locationd" --config "$work/other.toml" >"$work/other.log" 2>&1 &
+other=$!
 until_true 10 grep -qs '^fleet_locationd_online{.*} 1$' "$work/other/fleet_locationd.prom" || fail "the other vehicle is not online"
 
 # The real node exporter reads the file, through a link, as in docs/metrics.md.
 mkdir "$work/collector"
 ln -s "$work/textfiles/fleet_locationd.prom" "$work/collector/"
 ln -s "$work/other/fleet_locationd.prom" "$work/collector/truck-18.prom"
-port=$((20000 + RANDOM % 20000))
+port=$(free_port)
 "$tools/usr/bin/prometheus-node-exporter" --web.listen-address="127.0.0.1:$port" --collector.disable-defaults \
   --collector.textfile --collector.textfile.directory="$work/collector" >"$work/exporter.log" 2>&1 &
 until_true 10 curl -sf -o "$work/scraped" "http://127.0.0.1:$port/metrics" || fail "the node exporter does not answer"
-# When stopped, the daemon writes the file once more: the exporter then has the final values.
+# When stopped, the daemon writes the file once more: the exporter then has the final values. The other one
+# adds no series meanwhile.
 kill "$daemon"
 wait "$daemon" || fail "the daemon does not end well"
+kill -STOP "$other"
 curl -sf "http://127.0.0.1:$port/metrics" >"$work/scraped" || fail "the node exporter does not answer any more"
 for line in 'node_textfile_scrape_error 0' 'fleet_locationd_online{provider="[^"]*",vehicle="[^"]*"} 0' \
   'fleet_locationd_online{provider="demo",vehicle="truck-18"} 1'; do
@@ -81,5 +84,6 @@ done
 series() { grep '^fleet_locationd_' | perl -pe 's/ [^ ]+$/\n/; s/\{(.*)\}/"{" . join(",", sort split(m{,(?=\w+=)}, $1)) . "}"/e' | sort; }
 wanted=$(cat "$work/textfiles/fleet_locationd.prom" "$work/other/fleet_locationd.prom" | series)
 found=$(series <"$work/scraped")
+kill -CONT "$other"
 [ "$wanted" = "$found" ] || { diff <(echo "$wanted") <(echo "$found") >&2; exit 1; }
 echo "prometheus: promtool accepts metrics and alerts, the node exporter serves all $(wc -l <<<"$wanted") series"

@@ -3,8 +3,10 @@
 # Sourced by bash tests.
 #
 #   step TEXT                       prints a heading
-#   until_true SECONDS COMMAND...   repeats a command until it succeeds, and fails after this time, plus 5 s for processes that stall
-#   free_port                       prints a port at which nothing listens, below those that the kernel gives to connections
+#   until_true SECONDS COMMAND...   repeats a command until it succeeds, and fails after this time and 5 s for processes
+#                                   that stall
+#   free_port                       prints a port at which nothing listens, below those that the kernel gives to
+#                                   connections
 
 step() { printf '== %s\n' "$1"; }
 until_true() {
