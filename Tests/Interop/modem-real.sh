@@ -36,6 +36,7 @@ said "ModemManager is not running"
 manager() {
   "$here/modem/at_modem.py" "fleet-$$" "$1" &
   port=$!
+  until_true 5 grep -q "fleet-$$" /proc/net/unix || fail "the modem does not listen"
   DBUS_SESSION_BUS_ADDRESS=$DBUS_SYSTEM_BUS_ADDRESS "$program" --test-session --test-enable --test-no-udev --no-auto-scan \
     --test-plugin-dir="$plugins" >"$work/modemmanager.log" 2>&1 &
   manager=$!

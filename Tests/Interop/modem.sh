@@ -14,7 +14,7 @@ reports() {
   local before
   before=$(fixes)
   [ -n "$before" ] || fail "no metrics"
-  until_true 10 has_fixes $((before + 1)) || fail "no positions $1"
+  until_true 20 has_fixes $((before + 1)) || fail "no positions $1"
 }
 modem() { echo "$*" > "$work/modem"; }
 
@@ -73,12 +73,16 @@ grep -q "^setup 7 signals 0$" "$work/modemmanager.log" || fail "the receiver is 
 grep -q "pass  modem 0, Quectel EC25, and its receiver is on" "$work/doctor" || { cat "$work/doctor"; fail "doctor"; }
 grep -q "pass  a fix: 3D" "$work/doctor" || { cat "$work/doctor"; fail "doctor has no fix"; }
 
-before=$(calls)
-start=$SECONDS
-sleep 5
-asked=$(($(calls) - before))
-elapsed=$((SECONDS - start))
-[ "$asked" -ge 4 ] && [ "$asked" -le $((elapsed + 2)) ] || fail "ModemManager was asked $asked times in $elapsed s"
+asks_each_second() {
+  local before start=$SECONDS
+  before=$(calls)
+  sleep 5
+  asked=$(($(calls) - before))
+  elapsed=$((SECONDS - start))
+  [ "$asked" -ge 4 ] && [ "$asked" -le $((elapsed + 2)) ]
+}
+# A process that stalls may lose a call, or repeat one.
+asks_each_second || asks_each_second || asks_each_second || fail "ModemManager was asked $asked times in $elapsed s"
 
 modem freeze
 said "has frozen: ModemManager has repeated the same sentences"
@@ -133,5 +137,7 @@ reports "after the bus was started again"
 kill "$daemon"
 wait "$daemon" || fail "the daemon does not end well"
 [ "$(grep -c updateMask "$work/requests.jsonl")" -ge 3 ] || fail "Fleet Engine has got no positions"
-[ "$(tail -n 1 "$work/modemmanager.log")" = "setup 1 signals 0" ] || fail "the receiver is not switched off at the end"
+# The daemon waits only a second for the reply.
+is_off() { [ "$(tail -n 1 "$work/modemmanager.log")" = "setup 1 signals 0" ]; }
+until_true 5 is_off || fail "the receiver is not switched off at the end"
 echo "modem: switched on and off, frozen, unplugged, without SIM, locked, taken, refused; the daemon came back each time"
