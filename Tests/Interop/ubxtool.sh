@@ -20,6 +20,15 @@ start_receiver() {
   receiver=$!
   until_true 5 test -s "$work/state" || fail "the receiver does not start"
 }
+doctor_says() { # WORDS
+  "$bin/fleet-locationctl" doctor --config "$work/settings.toml" > "$work/doctor.txt" || true
+  grep -q "$1" "$work/doctor.txt"
+}
+# ubxtool waits two seconds for the acknowledgements.
+is_acknowledged() { # PROTOCOL
+  eval "$(commands "$1")" > "$work/ubxtool.log"
+  grep -q ACK-ACK "$work/ubxtool.log"
+}
 stop_receiver() {
   kill "$receiver"
   wait "$receiver" 2>/dev/null || true
@@ -48,15 +57,12 @@ for protocol in 18 27; do
   [ -n "$(commands $protocol)" ] || fail "docs/receivers.md has no command for protocol $protocol"
   start_receiver
   shows "nmea 0" || fail "the receiver sends NMEA already"
-  "$bin/fleet-locationctl" doctor --config "$work/settings.toml" > "$work/doctor.txt" || true
-  grep -q "it sends u-blox's binary protocol" "$work/doctor.txt" || fail "doctor does not name the protocol"
-  eval "$(commands $protocol)" > "$work/ubxtool.log"
-  grep -q ACK-ACK "$work/ubxtool.log" || fail "nothing was acknowledged"
+  until_true 15 doctor_says "it sends u-blox's binary protocol" || fail "doctor does not name the protocol"
+  is_acknowledged $protocol || is_acknowledged $protocol || fail "nothing was acknowledged"
   for line in "nmea 1" "rate 1000" "model 4" "saved-nmea 1" "saved-rate 1000" "saved-model 4"; do
-    shows "$line" || fail "protocol $protocol: not $line"
+    until_true 10 shows "$line" || fail "protocol $protocol: not $line"
   done
-  "$bin/fleet-locationctl" doctor --config "$work/settings.toml" > "$work/doctor.txt" || true
-  grep -q "a fix" "$work/doctor.txt" || fail "there is no fix after the commands"
+  until_true 15 doctor_says "a fix" || fail "there is no fix after the commands"
   stop_receiver
 done
 
