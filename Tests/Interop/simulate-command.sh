@@ -53,11 +53,16 @@ seconds=$(wc -l <"$dir/town")
 [ "$(awk -F, '$3 == "A" && $8 == 0' "$dir/town" | wc -l)" -ge 55 ] || fail "the town has no stops"
 
 # Five seconds at twice the pace: the first fix at once, and two more seconds until the end.
-start=$(date +%s%N)
-"$ctl" simulate "$root/config/examples/demo.gpx" --pace 2 --duration 5s --format nmea >"$dir/paced"
-took=$((($(date +%s%N) - start) / 1000000))
-[ "$(grep -c RMC "$dir/paced")" -eq 5 ] || fail "five seconds are five epochs"
-[ "$took" -ge 2000 ] && [ "$took" -lt 6000 ] || fail "five seconds at twice the pace took $took ms"
+keeps_pace() {
+  local start
+  start=$(date +%s%N)
+  "$ctl" simulate "$root/config/examples/demo.gpx" --pace 2 --duration 5s --format nmea >"$dir/paced"
+  took=$((($(date +%s%N) - start) / 1000000))
+  [ "$(grep -c RMC "$dir/paced")" -eq 5 ] || fail "five seconds are five epochs"
+  [ "$took" -ge 2000 ] || fail "five seconds at twice the pace took $took ms"
+  [ "$took" -lt 6000 ]
+}
+keeps_pace || keeps_pace || keeps_pace || fail "five seconds at twice the pace took $took ms"
 
 # The command ends silently when the pipe is closed, even with an endless drive.
 "$ctl" simulate "$root/config/examples/demo.gpx" --loop 2>"$dir/message" | head -n 1 >"$dir/first"
