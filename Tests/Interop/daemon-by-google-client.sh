@@ -40,8 +40,12 @@ END
 }
 
 # Whether there are this many accepted requests of a service, with this in the query, in the record after line $before.
-has_accepted() { [ "$(tail -n "+$((before + 1))" "$work/requests.jsonl" | grep -c "/$1/.*$2.*\"accepted\":true")" -ge "$3" ]; }
-has_queued() { [[ $("$bin/fleet-locationctl" status --json --socket "$work/$1/control.sock" || true) =~ \"backlog\":\{[^}]*\"count\":([2-9]|[0-9]{2}) ]]; }
+has_accepted() { # SERVICE WORDS COUNT
+  [ "$(tail -n "+$((before + 1))" "$work/requests.jsonl" | grep -c "/$1/.*$2.*\"accepted\":true")" -ge "$3" ]
+}
+has_queued() { # SERVICE
+  [[ $("$bin/fleet-locationctl" status --json --socket "$work/$1/control.sock") =~ \"count\":([2-9]|[0-9]{2}) ]]
+}
 is_offline() { curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null; }
 drive() { # position field
   settings deliveries delivery_driver lmfs "$1"
