@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs a command in its own terminal and answers its questions: dialog.py COMMAND... Each line of standard input is
-a text to wait for, a tab, and the input to type. Prints the command's output; exit status: the command's, or 99
-if a text did not appear within a minute."""
+a text to wait for, a tab, and the input to type; a "!" before the text waits until the terminal does not echo, too.
+Prints the command's output; exit status: the command's, or 99 if a text did not appear within a minute."""
 import os
 import pty
 import select
 import sys
+import termios
 import time
 
 answers = [line.rstrip("\n").split("\t") for line in sys.stdin]
@@ -33,15 +34,17 @@ def read(seconds):
 late = False
 for text, answer in answers:
     end = time.monotonic() + 60
-    while (at := output.find(text.encode(), seen)) < 0:
-        if time.monotonic() > end or not read(1):
+    hidden = text.startswith("!")
+    text = text.removeprefix("!")
+    while (at := output.find(text.encode(), seen)) < 0 or hidden and termios.tcgetattr(terminal)[3] & termios.ECHO:
+        if time.monotonic() > end or not read(0.1 if at >= 0 else 1):
             late = True
             break
     if late:
         print(f"dialog.py: no \"{text}\"", file=sys.stderr)
         break
     seen = at + len(text.encode())
-    # The question is complete, and echo is off for a secret.
+    # The question is complete.
     time.sleep(0.2)
     os.write(terminal, answer.encode() + b"\n")
 end = time.monotonic() + (1 if late else 120)
