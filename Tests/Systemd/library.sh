@@ -7,7 +7,7 @@
 #   package NAME         prints the path of our package of this name
 #   install              boots the container and installs our packages
 #   settings VEHICLE [INSTANCE [SERVICE]]    writes settings that name the emulator
-#   emulate              starts the emulator
+#   emulate              starts the emulator at $port, and waits until it answers
 #   credential           writes the credential of the token provider, and the drop-in of fleet-locationd.service that names it
 #   property NAME [UNIT], status_says TEXT [UNIT], journal [OPTION...]    of fleet-locationd.service, or of UNIT
 #   ends_with STATUS [UNIT]    fails unless the unit fails with this exit status; a change of its settings may just have restarted it
@@ -34,9 +34,13 @@ has_ended_with() { [ "$(property ActiveState "${2:-}") $(property ExecMainStatus
 ends_with() {
   until_true 10 has_ended_with "$@" || fail "it is $(property ActiveState "${2:-}"), $(property ExecMainStatus "${2:-}"), not failed, $1"
 }
-journal() { inside journalctl -u fleet-locationd -o cat "$@"; }
+journal() {
+  # What has been logged may not be in the file yet.
+  inside journalctl --sync
+  inside journalctl -u fleet-locationd -o cat "$@"
+}
 
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 settings() { # VEHICLE [INSTANCE [SERVICE]]
   local path=delivery_driver form=lmfs
   [ "${3:-deliveries}" = deliveries ] || path=driver form=rides-stub
@@ -62,6 +66,7 @@ END
 emulate() {
   inside systemd-run -q --unit=emulator fleet-engine-emulator --port "$port" --token-authorization "Bearer s3cret-of-the-box" \
     --record /run/record.jsonl
+  until_true 20 curl -sf -o "$work/stats" "http://127.0.0.1:$port/debug/stats" || fail "the emulator does not answer"
 }
 
 install() {
