@@ -36,7 +36,7 @@ daemon=$!
 until_true 10 grep -q 'check that gpsd runs there' "$work/daemon.log" || fail "a gpsd that does not run is not reported"
 
 # The recording through gpsd, sentence by sentence, so that each epoch takes half a second.
-"$drive" record 40 > "$work/drive.nmea"
+"$drive" record 50 > "$work/drive.nmea"
 "$bin/fleet-locationctl" fixes "$work/drive.nmea" > "$work/fixes.jsonl"
 compares() { "$drive" compare "$work/fixes.jsonl" "$work/requests.jsonl" 20 >"$work/compared" 2>&1; }
 # After SIGTERM it stops its gpsd and then hangs, so timeout kills it.
