@@ -41,6 +41,8 @@ final class SourceLines {
       }
       daemonSources.append(Daemon.Source(source, source.configured(id: planned.id), session: session))
     }
+    // Those of settings that were prepared and then not used have the same IDs.
+    lines.removeAll { unused in newLines.contains { $0.id == unused.id } }
     lines += newLines
     return daemonSources
   }

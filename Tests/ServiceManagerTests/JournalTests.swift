@@ -15,11 +15,21 @@ struct JournalTests {
   }
 
   /// The output of a journal whose standard error is a file.
-  private func lines(level: Priority, stream: String? = nil, _ entries: [JournalEntry]) -> String {
+  ///
+  /// - Parameter socket: journald's, whose stream that file then is.
+  private func lines(
+    level: Priority, stream: String? = nil, socket: String? = nil, _ entries: [JournalEntry]
+  ) -> String {
     let path = directory("log")
     let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_TRUNC, 0o600)
     defer { close(descriptor) }
-    let journal = Journal(level: level, descriptor: descriptor, journalStream: stream)
+    var status = stat()
+    fstat(descriptor, &status)
+    let journal =
+      socket.map {
+        Journal(
+          level: level, descriptor: descriptor, journalStream: "\(status.st_dev):\(status.st_ino)", socket: $0)
+      } ?? Journal(level: level, descriptor: descriptor, journalStream: stream)
     for entry in entries { journal.log(entry) }
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = pread(descriptor, &buffer, buffer.count, 0)
@@ -52,6 +62,16 @@ struct JournalTests {
     arguments: ["1:2", "", "x"])
   func foreignStream(stream: String) {
     expectEqual(lines(level: .info, stream: stream, [JournalEntry(.info, "hello")]), "hello\n")
+  }
+
+  @Test("If journald does not read, entries are written as text, and the daemon does not wait")
+  func stuck() throws {
+    let journald = try DatagramReceiver()
+    let connection = try #require(DatagramConnection(journald.path))
+    while connection.send("an entry of another program") {}
+    expect(!connection.canSend)
+    let text = lines(level: .info, socket: journald.path, [JournalEntry(.warning, "slow")])
+    expectEqual(text, "warning: slow\n")
   }
 
   @Test("On a terminal, a line begins with the time of day")

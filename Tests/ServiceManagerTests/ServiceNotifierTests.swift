@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import FileTesting
 import Glibc
 import ServiceManager
 import Testing
@@ -21,7 +20,7 @@ struct ServiceNotifierTests {
   @Test("The service manager gets each message as one datagram, with the status on one line")
   func messages() async {
     await #expect(processExitsWith: .success) {
-      let manager = try Manager()
+      let manager = try DatagramReceiver.manager()
       let notifier = ServiceNotifier()
       try #require(notifier.isActive)
       try #require(notifier.ready())
@@ -43,7 +42,7 @@ struct ServiceNotifierTests {
   @Test("All messages use one socket, which is replaced when the service manager has bound its socket again")
   func socket() async {
     await #expect(processExitsWith: .success) {
-      let manager = try Manager()
+      let manager = try DatagramReceiver.manager()
       let notifier = ServiceNotifier()
       let address = try #require(getenv("NOTIFY_SOCKET").map { String(cString: $0) })
       // sd_notify(3) would not find the service manager's socket now.
@@ -54,6 +53,19 @@ struct ServiceNotifierTests {
       try manager.bindAnew()
       try #require(notifier.status("2"))
       try #require(manager.receive() == "STATUS=2")
+    }
+  }
+
+  @Test("A service manager that does not read its messages does not block the daemon")
+  func stuck() async {
+    await #expect(processExitsWith: .success) {
+      let manager = try DatagramReceiver.manager()
+      let notifier = ServiceNotifier()
+      var sent = 0
+      while notifier.watchdog(), sent < 100_000 { sent += 1 }
+      try #require(sent > 0 && sent < 100_000)
+      try #require(manager.receive() == "WATCHDOG=1")
+      try #require(notifier.status("It reads again."))
     }
   }
 
@@ -72,41 +84,11 @@ struct ServiceNotifierTests {
   }
 }
 
-/// The socket of a service manager.
-private final class Manager {
-  private let directory: TemporaryDirectory
-  private var descriptor: Int32 = -1
-
-  init() throws {
-    directory = try TemporaryDirectory()
-    try bindAnew()
-    setenv("NOTIFY_SOCKET", directory("notify"), 1)
-  }
-
-  /// Closes the previous socket, and binds a new one at the same path.
-  func bindAnew() throws {
-    let path = directory("notify")
-    close(descriptor)
-    unlink(path)
-    descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-    let isBound = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-      }
-    }
-    try #require(isBound)
-  }
-
-  deinit { close(descriptor) }
-
-  /// The next datagram, which has already arrived: sending is synchronous.
-  func receive() -> String {
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-    return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
+extension DatagramReceiver {
+  /// The socket of a service manager of this process.
+  fileprivate static func manager() throws -> DatagramReceiver {
+    let receiver = try DatagramReceiver()
+    setenv("NOTIFY_SOCKET", receiver.path, 1)
+    return receiver
   }
 }

@@ -8,7 +8,9 @@ package import Timekeeping
 /// standard error.
 package struct Journal: Sendable {
   private enum Destination {
-    case journal
+    /// The connection shows whether journald reads, because sd_journal_sendv(3) would wait for it. The stream is for
+    /// entries that cannot be sent.
+    case journal(DatagramConnection?, stream: Int32)
     /// One line each, with the time of day on a terminal.
     case lines(descriptor: Int32, withTime: Bool)
   }
@@ -23,14 +25,18 @@ package struct Journal: Sendable {
     self.init(level: level, descriptor: STDERR_FILENO, journalStream: Environment.value(of: "JOURNAL_STREAM"))
   }
 
-  /// - Parameter journalStream: the value of JOURNAL_STREAM: device and inode of the stream to the journal, which may
-  ///   be redirected (systemd.exec(5)).
-  init(level: Priority, descriptor: Int32, journalStream: String?) {
+  /// - Parameters:
+  ///   - journalStream: the value of JOURNAL_STREAM: device and inode of the stream to the journal, which may be
+  ///     redirected (systemd.exec(5)).
+  ///   - socket: journald's, for entries with fields.
+  init(
+    level: Priority, descriptor: Int32, journalStream: String?, socket: String = "/run/systemd/journal/socket"
+  ) {
     self.level = level
     if let journalStream, let status = try? Descriptor.status(of: descriptor),
       journalStream == "\(status.st_dev):\(status.st_ino)"
     {
-      destination = .journal
+      destination = .journal(DatagramConnection(socket), stream: descriptor)
     } else {
       destination = .lines(descriptor: descriptor, withTime: isatty(descriptor) == 1)
     }
@@ -43,8 +49,9 @@ package struct Journal: Sendable {
   package func log(_ entry: JournalEntry) {
     guard accepts(entry.priority) else { return }
     switch destination {
-    case .journal:
-      if !Journal.send(entry) { Journal.write(entry, to: STDERR_FILENO, withTime: false) }
+    case .journal(let connection, let stream):
+      let isSent = connection?.canSend != false && Journal.send(entry)
+      if !isSent { Journal.write(entry, to: stream, withTime: false) }
     case .lines(let descriptor, let withTime):
       Journal.write(entry, to: descriptor, withTime: withTime)
     }

@@ -8,12 +8,12 @@ import Timekeeping
 package struct ServiceNotifier: Sendable {
   /// Whether there is a manager: NOTIFY_SOCKET was set at initialization.
   package let isActive: Bool
-  private let socket: NotifySocket?
+  private let socket: DatagramConnection?
 
   package init() {
     let address = Environment.value(of: "NOTIFY_SOCKET")
     isActive = address != nil
-    socket = address.flatMap { NotifySocket($0) }
+    socket = address.flatMap { DatagramConnection($0) }
   }
 
   /// The service is ready; also sent after a reload.
@@ -57,6 +57,8 @@ package struct ServiceNotifier: Sendable {
     guard isActive else { return false }
     let message = assignments.joined(separator: "\n")
     if socket?.send(message) == true { return true }
+    // sd_notify(3) would wait for a manager that does not read.
+    guard socket?.canSend != false else { return false }
     return unsafe sd_notify(0, message) > 0
   }
 }

@@ -2,14 +2,15 @@
 import Glibc
 import SystemCalls
 
-/// A connection to the service manager's socket for notifications: one system call for each message. sd_notify(3) makes
-/// a socket for each message, which takes eight.
-final class NotifySocket: Sendable {
+/// A connection to the socket of the service manager or of journald, which never blocks, and needs one system call for
+/// each message. sd_notify(3) makes a socket for each message, which takes eight; and it and sd_journal_sendv(3) wait
+/// until the receiver's queue has space.
+final class DatagramConnection: Sendable {
   private let descriptor: Descriptor
 
   /// Nil if the socket cannot be connected.
   ///
-  /// - Parameter address: NOTIFY_SOCKET: a path, or an abstract name after `@`.
+  /// - Parameter address: a path, or an abstract name after `@`, as in NOTIFY_SOCKET.
   init?(_ address: String) {
     var bytes = Array(address.utf8)
     var socketAddress = sockaddr_un()
@@ -36,7 +37,13 @@ final class NotifySocket: Sendable {
     }
   }
 
-  /// - Returns: false if the manager has another socket by now, or cannot accept the message at once.
+  /// Whether the receiver's queue has space, or nobody receives any more.
+  var canSend: Bool {
+    var request = pollfd(fd: descriptor.rawValue, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&request, 1, 0) != 0
+  }
+
+  /// - Returns: false if the receiver has another socket by now, or its queue has no space.
   func send(_ message: String) -> Bool {
     let bytes = Array(message.utf8)
     let sent = try? Errno.retrying {
