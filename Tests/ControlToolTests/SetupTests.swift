@@ -206,6 +206,28 @@ struct SetupPlanTests {
   }
 
   @Test(
+    "if a later drop-in passes another credential, setup names the file and the line, because the service would get it",
+    arguments: [
+      ("override.conf", "LoadCredential=token-provider:/etc/fleet-locationd/token-provider", true),
+      ("override.conf", "LoadCredentialEncrypted=token-provider:/etc/fleet-locationd/token-provider.cred", false),
+      ("override.conf", "LoadCredential=vehicle-id:/etc/vehicle-id", false),
+      ("a.conf", "LoadCredential=token-provider:/etc/fleet-locationd/token-provider", false),
+      ("override.conf.old", "LoadCredential=token-provider:/etc/fleet-locationd/token-provider", false),
+    ])
+  func overridden(name: String, line: String, isObstacle: Bool) {
+    let directory = "/etc/systemd/system/fleet-locationd.service.d"
+    func obstacle(_ credential: SetupPlan.Credential) -> String? {
+      SetupPlan(answers, credential: credential, instance: nil).obstacle(
+        names: { $0 == directory ? [name, "credential.conf"] : [] },
+        content: { $0 == "\(directory)/\(name)" ? Array("[Service]\n\(line)\n".utf8) : nil })
+    }
+    let found = obstacle(.encrypted([2]))
+    expectEqual(found != nil, isObstacle)
+    if let found { expect(found.contains("\(directory)/\(name)") && found.contains(line), "\(found)") }
+    expectNil(obstacle(.none))
+  }
+
+  @Test(
     "the existing credential is the one that the service gets, or else the one that exists",
     arguments: [
       ("LoadCredential", [true, false], false), ("LoadCredentialEncrypted", [true, false], true),

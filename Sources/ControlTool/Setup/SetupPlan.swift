@@ -85,13 +85,13 @@ struct SetupPlan {
 
   private static func unit(_ instance: String?) -> String { name + (instance.map { "@\($0)" } ?? "") + ".service" }
 
-  private static func dropInPath(_ instance: String?) -> String {
-    "/etc/systemd/system/\(unit(instance)).d/credential.conf"
-  }
+  private static let dropInName = "credential.conf"
 
-  private static func overridePath(_ instance: String?) -> String {
-    "/etc/systemd/system/\(unit(instance)).d/override.conf"
-  }
+  private static func dropInDirectory(_ instance: String?) -> String { "/etc/systemd/system/\(unit(instance)).d" }
+
+  private static func dropInPath(_ instance: String?) -> String { "\(dropInDirectory(instance))/\(dropInName)" }
+
+  private static func overridePath(_ instance: String?) -> String { "\(dropInDirectory(instance))/override.conf" }
 
   init(_ answers: SetupAnswers, credential: Credential, instance: String?) {
     self.instance = instance
@@ -157,14 +157,41 @@ struct SetupPlan {
     return removed + written + superseded
   }
 
+  /// Why the service would not get the credential of this plan: of the drop-ins that pass one, systemd uses the last in
+  /// the order of their names.
+  ///
+  /// - Parameters:
+  ///   - names: the names of the files in a directory.
+  ///   - content: the content of a file; nil if there is none.
+  /// - Returns: nil if it gets this credential, or needs none.
+  func obstacle(names: (String) -> [String], content: (String) -> [UInt8]?) -> String? {
+    guard let file = files.first(where: { $0.path == dropIn }) else { return nil }
+    let own = SetupPlan.credentialLine(in: file.content)
+    let directory = SetupPlan.dropInDirectory(instance)
+    let later = names(directory).filter { $0.hasSuffix(".conf") && $0 > SetupPlan.dropInName }.sorted(by: >)
+    for path in later.map({ "\(directory)/\($0)" }) {
+      guard let line = content(path).flatMap(SetupPlan.credentialLine(in:)) else { continue }
+      guard line != own else { return nil }
+      return "the service would get the credential of \(path), and nothing was changed; delete its line \(line), "
+        + "then run setup again"
+    }
+    return nil
+  }
+
   /// Whether the credential that a drop-in passes is encrypted; nil if the drop-in does not pass the one that `setup`
   /// writes.
   private static func isEncrypted(passedBy dropIn: [UInt8]) -> Bool? {
+    credentialLine(in: dropIn).map { $0.hasPrefix("LoadCredentialEncrypted=") }
+  }
+
+  /// The line of a drop-in that passes the credential for the token provider; nil if there is none.
+  private static func credentialLine(in dropIn: [UInt8]) -> String? {
     // The last line is in force.
-    String(decoding: dropIn, as: UTF8.self).split(separator: "\n").compactMap { line -> Bool? in
-      if line.hasPrefix("LoadCredential=\(SetupAnswers.credentialName):") { return false }
-      return line.hasPrefix("LoadCredentialEncrypted=\(SetupAnswers.credentialName):") ? true : nil
-    }.last
+    String(decoding: dropIn, as: UTF8.self).split(separator: "\n").last { line in
+      ["LoadCredential", "LoadCredentialEncrypted"].contains {
+        line.hasPrefix("\($0)=\(SetupAnswers.credentialName):")
+      }
+    }.map(String.init)
   }
 
   /// The files as `--dry-run` prints them.
