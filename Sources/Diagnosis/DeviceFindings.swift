@@ -22,24 +22,25 @@ package enum DeviceFindings {
 
   /// Why the device cannot be found.
   ///
-  /// - Parameter present: the serial ports of this machine.
+  /// - Parameter present: the serial ports of this machine; nil if they are not known.
   package static func finding(
-    _ path: String, _ refusal: DeviceStatus.Refusal, present ports: [String] = []
+    _ path: String, _ refusal: DeviceStatus.Refusal, present ports: [String]? = nil
   ) -> Finding {
-    let more = ports.count > maxPorts ? " and \(ports.count - maxPorts) more" : ""
     let list =
-      ports.isEmpty
-      ? "this machine has no serial port at present"
-      : "the serial ports of this machine are \(ports.prefix(maxPorts).joined(separator: ", "))\(more)"
+      ports.map { ports -> String in
+        guard !ports.isEmpty else { return ": this machine has no serial port at present" }
+        let more = ports.count > maxPorts ? " and \(ports.count - maxPorts) more" : ""
+        return ": the serial ports of this machine are \(ports.prefix(maxPorts).joined(separator: ", "))\(more)"
+      } ?? ""
     return switch refusal {
     case .missing:
       .fail(
         .deviceMissing, "\(path): there is no such device",
-        "Plug the receiver in, or correct source.device: \(list); the service continues by itself when it appears")
+        "Plug the receiver in, or correct source.device\(list); the service continues by itself when it appears")
     case .dangling(let target):
       .fail(
         .deviceMissing, "\(path) is a link to \(target), which does not exist",
-        "The receiver was unplugged, or a manually created link is out of date: \(list)")
+        "The receiver was unplugged, or a manually created link is out of date\(list)")
     case .permissionDenied:
       .warn(.notExamined, "\(path): this user may not access its directory", "Run this as root")
     case .failed(let error):

@@ -45,15 +45,15 @@ package struct FoundSource: Equatable, Sendable {
   }
 
   /// The serial ports of this machine.
-  static var ports: [String] { ports(in: "/dev", kernelLines: SystemFile.lines("/proc/tty/driver/serial")) }
+  nonisolated static var ports: [String] { ports(in: "/dev", kernelLines: SystemFile.lines("/proc/tty/driver/serial")) }
 
   /// The classes of serial ports. Ports of class ttyS are added only if they exist in hardware.
-  private static let classes = ["ttyUSB", "ttyACM", "ttyAMA", "ttymxc", "gnss"]
+  nonisolated private static let classes = ["ttyUSB", "ttyACM", "ttyAMA", "ttymxc", "gnss"]
 
   /// The serial ports, each under a name that does not change when other devices are plugged in, if it has one.
   ///
   /// - Parameter kernelLines: of /proc/tty/driver/serial: a PC has device files for more ports than there are.
-  static func ports(in directory: String, kernelLines: [String]) -> [String] {
+  nonisolated static func ports(in directory: String, kernelLines: [String]) -> [String] {
     let builtIn = kernelLines.compactMap { line -> String? in
       guard line.contains(text: "uart:"), !line.contains(text: "uart:unknown") else { return nil }
       return "ttyS\(line.prefix { $0 != ":" })"

@@ -17,6 +17,8 @@ package struct RootObservations: Codable, Equatable, Sendable {
   package var holders = DeviceHolders()
   /// The kernel's device classes.
   package var classes = DeviceClasses()
+  /// The serial ports: the service's sandbox hides /proc/tty/driver/serial, which has the built-in ones.
+  var ports = ReceiverSearch.ports
   /// systemd's status of the unit.
   package var status: ServiceStatus
   /// The names of the credentials that have changed since the service was started.

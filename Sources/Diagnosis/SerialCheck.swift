@@ -23,7 +23,7 @@ struct SerialCheck: Check {
       status = try DeviceStatus.of(device)
       if let view = environment.rootObservations { status.classes = view.classes.names(of: status.major) }
     } catch {
-      return report(DeviceFindings.finding(device, error, present: ReceiverSearch.ports))
+      return report(DeviceFindings.finding(device, error, present: ports))
     }
     let user = environment.serviceUser ?? environment.currentUser
     let isAccessible = ServiceImpersonation.isActive ? FileAccess.error(status.resolvedPath, R_OK | W_OK) == nil : nil
@@ -43,6 +43,12 @@ struct SerialCheck: Check {
       return report(.warn(.notExamined, "it is not read: this user may not open it", "Run this as root"))
     }
     for finding in listen(isCommandPort: status.isCommandPort) { report(finding) }
+  }
+
+  /// The serial ports of this machine; nil if none is known, because only root sees the built-in ones.
+  private var ports: [String]? {
+    let ports = environment.rootObservations?.ports ?? ReceiverSearch.ports
+    return ports.isEmpty && environment.rootObservations == nil && geteuid() != 0 ? nil : ports
   }
 
   private func listen(isCommandPort: Bool) -> [Finding] {

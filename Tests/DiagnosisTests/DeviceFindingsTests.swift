@@ -39,8 +39,11 @@ struct DeviceFindingsTests {
     expectEqual(one.advice?.contains("the serial ports of this machine are /dev/serial/by-id/usb-1;"), true)
     let many = DeviceFindings.finding("/dev/gps0", .dangling(target: "ttyUSB1"), present: ports)
     expectEqual(many.advice?.hasSuffix("/dev/serial/by-id/usb-8 and 1 more"), true)
-    let none = DeviceFindings.finding("/dev/ttyUSB0", .missing)
+    let none = DeviceFindings.finding("/dev/ttyUSB0", .missing, present: [])
     expectEqual(none.advice?.contains("no serial port at present"), true)
+    expectEqual(
+      DeviceFindings.finding("/dev/ttyUSB0", .missing).advice,
+      "Plug the receiver in, or correct source.device; the service continues by itself when it appears")
   }
 
   @Test("if the user is not in the device's group, the finding names the group")

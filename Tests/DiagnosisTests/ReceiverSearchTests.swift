@@ -5,10 +5,12 @@ import Expectations
 import FileTesting
 import Foundation
 import Glibc
+import MessageBus
 import SystemCalls
 import Testing
 import Timekeeping
 
+@testable import Configuration
 @testable import Diagnosis
 
 @MainActor @Suite(.serialized) struct ReceiverSearchTests {
@@ -68,6 +70,19 @@ import Timekeeping
         directory("ttyS1"), directory("ttyUSB0"),
       ])
     expect(ReceiverSearch.ports(in: directory("nowhere"), kernelLines: []).isEmpty)
+  }
+
+  @Test("if the device is missing, doctor names the ports that root sees, also those that the service's sandbox hides")
+  func seenByRoot() throws {
+    var environment = try environment()
+    var observations = RootObservations(ServiceStatus(unit: "fleet-locationd.service"))
+    observations.ports = ["/dev/ttyS7"]
+    environment.rootObservations = observations
+    let settings = SerialSettings(device: "/dev/nowhere")
+    var findings: [Finding] = []
+    SerialCheck(name: "Source", settings: settings, environment: environment).run { findings.append($0) }
+    expectEqual(findings.map(\.code), [.deviceMissing])
+    expectEqual(findings[0].advice?.contains("the serial ports of this machine are /dev/ttyS7;"), true)
   }
 
   @Test("a listener whose port was closed is done, so it does not delay the search")
