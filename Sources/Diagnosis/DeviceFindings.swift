@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
+import Glibc
 package import SerialPort
 package import SystemCalls
 
@@ -158,13 +159,24 @@ package enum DeviceFindings {
   private static func advice(_ holder: DeviceHolder) -> String {
     switch holder.program {
     case "gpsd":
-      "Read the positions from gpsd: type = \"gpsd\", address = \"localhost:2947\"; or: systemctl disable --now "
-        + "gpsd.socket gpsd"
+      "Read the positions from gpsd: type = \"gpsd\", address = \"localhost:2947\"; or: systemctl mask --now "
+        + "gpsd.socket gpsd.service"
     case "ModemManager":
       "Make it ignore the port with a udev rule, ENV{ID_MM_DEVICE_IGNORE}=\"1\": \(ManualPage.receivers) has one"
     default:
-      holder.service.map { "systemctl stop \($0), or let only one of the two use the receiver" }
-        ?? "End it: kill \(holder.processID)"
+      // Without logind, what was started over ssh runs in the service of sshd.
+      if let service = holder.service, !service.hasPrefix("ssh") {
+        "\(command(ending: service)), or let only one of the two use the receiver"
+      } else {
+        "End it: kill \(holder.processID)"
+      }
     }
+  }
+
+  /// The command that ends a service for good: systemd cannot mask a unit that has a file in /etc/systemd/system, and
+  /// udev or a generator starts some that are disabled, such as `serial-getty@ttyS0.service`.
+  private static func command(ending service: String) -> String {
+    FileAccess.error("/etc/systemd/system/\(service)", F_OK) == nil
+      ? "systemctl disable --now \(service)" : "systemctl mask --now \(service) (unmask undoes this)"
   }
 }

@@ -153,6 +153,19 @@ struct DeviceFindingsTests {
     expectEqual(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice, "End it: kill 9")
   }
 
+  @Test(
+    "the recommended command keeps the other program from the port after the next boot too, and never ends ssh",
+    arguments: [
+      ("gpsd", "gpsd.service", "systemctl mask --now gpsd.socket gpsd.service"),
+      ("agetty", "serial-getty@ttyS0.service", "systemctl mask --now serial-getty@ttyS0.service (unmask undoes this)"),
+      ("cat", "ssh.service", "End it: kill 9"),
+    ])
+  func lasting(program: String, service: String, command: String) {
+    let holder = DeviceHolder(processID: 9, program: program, service: service)
+    let finding = DeviceFindings.findings(heldBy: [holder], isComplete: true).findings[0]
+    expectEqual(finding.advice?.contains(command), true)
+  }
+
   @Test("a program with the daemon's name in a service of another name is not mistaken for the daemon")
   func disguised() {
     let other = DeviceHolder(processID: 7, program: "fleet-locationd", service: "x.service")
