@@ -73,7 +73,7 @@ enum DoctorCommand: Command {
     do {
       environment = Doctor.Environment(
         loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate,
-        isDaemonRunning: isDaemonRunning, clockError: status?.clockOffset.map { .seconds($0) },
+        unit: service?.unit, isDaemonRunning: isDaemonRunning, clockError: status?.clockOffset.map { .seconds($0) },
         rootObservations: RootObservations.readStandardInput())
     } catch {
       throw CommandError(.io, error.message)

@@ -125,23 +125,26 @@ package enum DeviceFindings {
 
   /// Findings about the programs that have the device open.
   ///
-  /// - Parameter isComplete: whether all processes could be examined.
+  /// - Parameters:
+  ///   - isComplete: whether all processes could be examined.
+  ///   - unit: the service's; nil for any service of the package.
   /// - Returns: the findings, and whether no program has it open, so that it may be read.
-  package static func findings(heldBy holders: [DeviceHolder], isComplete: Bool) -> (findings: [Finding], isFree: Bool)
-  {
+  package static func findings(
+    heldBy holders: [DeviceHolder], isComplete: Bool, unit: String? = nil
+  ) -> (findings: [Finding], isFree: Bool) {
     if holders.isEmpty {
       if isComplete { return ([.pass("no other program has it open")], true) }
       return (
         [.warn(.notExamined, "this user cannot see whether another program has it open", "Run this as root")], true
       )
     }
-    let isReadByDaemon = holders.contains { isDaemon($0) }
+    let isReadByDaemon = holders.contains { isDaemon($0, of: unit) }
     return (
       holders.map { holder in
         let name =
           "\(holder.program) (process \(holder.processID)\(holder.service.map { ", \($0)" } ?? ""))"
         if holder.isFeeding { return .pass("\(name) feeds this pseudo-terminal") }
-        if isDaemon(holder) {
+        if isDaemon(holder, of: unit) {
           return .pass("\(name) has it open, as it should; fleet-locationctl status shows what it receives")
         }
         let sentence =
@@ -151,9 +154,12 @@ package enum DeviceFindings {
     )
   }
 
-  /// Any process can have the daemon's name, but not in a service of the package.
-  private static func isDaemon(_ holder: DeviceHolder) -> Bool {
-    holder.program == serviceProgram && holder.service?.hasPrefix(serviceProgram) != false
+  /// Whether this is the daemon of the unit, or of any service of the package, or runs without a service. Any process
+  /// can have the daemon's name, but not in a service of the package.
+  private static func isDaemon(_ holder: DeviceHolder, of unit: String? = nil) -> Bool {
+    guard holder.program == serviceProgram else { return false }
+    guard let service = holder.service else { return true }
+    return unit.map { $0 == service } ?? service.hasPrefix(serviceProgram)
   }
 
   private static func advice(_ holder: DeviceHolder) -> String {
@@ -163,6 +169,8 @@ package enum DeviceFindings {
         + "gpsd.socket gpsd.service"
     case "ModemManager":
       "Make it ignore the port with a udev rule, ENV{ID_MM_DEVICE_IGNORE}=\"1\": \(ManualPage.receivers) has one"
+    case serviceProgram where isDaemon(holder):
+      "It is the service of another vehicle: let both read the positions from gpsd: \(ManualPage.receivers) says how"
     default:
       // Without logind, what was started over ssh runs in the service of sshd.
       if let service = holder.service, !service.hasPrefix("ssh") {

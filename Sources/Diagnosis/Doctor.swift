@@ -16,6 +16,8 @@ package import Timekeeping
     package var currentUser: UserAccount
     /// The build date of this program: a clock that shows an earlier time is wrong.
     package var buildDate: Timestamp
+    /// The service's unit; nil when no unit of the package reads the settings.
+    package var unit: String?
     /// Whether a daemon runs with these settings. If so, the checks do not open the receiver: the daemon opens it again
     /// repeatedly while it is silent or unplugged, and would find it in use.
     package var isDaemonRunning: Bool
@@ -26,12 +28,13 @@ package import Timekeeping
 
     package init(
       loop: EventLoop, serviceUser: UserAccount?, currentUser: UserAccount, buildDate: Timestamp,
-      isDaemonRunning: Bool, clockError: Duration? = nil, rootObservations: RootObservations? = nil
+      unit: String? = nil, isDaemonRunning: Bool, clockError: Duration? = nil, rootObservations: RootObservations? = nil
     ) {
       self.loop = loop
       self.serviceUser = serviceUser
       self.currentUser = currentUser
       self.buildDate = buildDate
+      self.unit = unit
       self.isDaemonRunning = isDaemonRunning
       self.clockError = clockError
       self.rootObservations = rootObservations

@@ -82,7 +82,7 @@ package struct FoundSource: Equatable, Sendable {
       do {
         let status = try DeviceStatus.of(port)
         let (held, isFree) = DeviceFindings.findings(
-          heldBy: holders.holders(of: status.resolvedPath), isComplete: holders.isComplete)
+          heldBy: holders.holders(of: status.resolvedPath), isComplete: holders.isComplete, unit: environment.unit)
         guard isFree, holders.isComplete else {
           findings[port] = held
           continue

@@ -33,7 +33,7 @@ struct SerialCheck: Check {
     guard status.kind == .characterDevice, DeviceFindings.mayBeReceiver(status) else { return }
     let holders = environment.rootObservations?.holders ?? DeviceHolders()
     let (held, isFree) = DeviceFindings.findings(
-      heldBy: holders.holders(of: status.resolvedPath), isComplete: holders.isComplete)
+      heldBy: holders.holders(of: status.resolvedPath), isComplete: holders.isComplete, unit: environment.unit)
     for finding in held { report(finding) }
     guard isFree else { return }
     guard !environment.isDaemonRunning else {

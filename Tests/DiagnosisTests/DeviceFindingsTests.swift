@@ -153,6 +153,16 @@ struct DeviceFindingsTests {
     expectEqual(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice, "End it: kill 9")
   }
 
+  @Test("a device that the service of another vehicle has open is in use, and both services can read it from gpsd")
+  func otherVehicle() {
+    let holder = DeviceHolder(processID: 7, program: "fleet-locationd", service: "fleet-locationd.service")
+    let other = DeviceFindings.findings(heldBy: [holder], isComplete: true, unit: "fleet-locationd@van-2.service")
+    expectEqual(other.findings.map(\.code), [.deviceInUse])
+    expectEqual(other.findings[0].advice?.contains("gpsd"), true)
+    let own = DeviceFindings.findings(heldBy: [holder], isComplete: true, unit: "fleet-locationd.service")
+    expectEqual(own.findings.map(\.severity), [.pass])
+  }
+
   @Test(
     "the recommended command keeps the other program from the port after the next boot too, and never ends ssh",
     arguments: [

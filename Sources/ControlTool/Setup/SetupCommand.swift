@@ -77,7 +77,7 @@ enum SetupCommand: Command {
       FileAccess.error($0, F_OK) == nil
     }
     if !isInteractive { try SetupCommand.requireAnswers(answers, options, hasCredential: isExistingEncrypted != nil) }
-    if answers.source == nil { try findSource(&answers, isInteractive: isInteractive) }
+    if answers.source == nil { try findSource(&answers, instance, isInteractive: isInteractive) }
     if isInteractive { try ask(&answers) }
     let secret = try readCredential(options, isInteractive: isInteractive, hasExisting: isExistingEncrypted != nil)
     let credential = try protect(secret, isExistingEncrypted, isDryRun: isDryRun, programs)
@@ -118,13 +118,16 @@ enum SetupCommand: Command {
 
   // MARK: - Questions
 
-  private static func findSource(_ answers: inout SetupAnswers, isInteractive: Bool) throws(CommandError) {
+  private static func findSource(
+    _ answers: inout SetupAnswers, _ instance: String?, isInteractive: Bool
+  ) throws(CommandError) {
     let loop: EventLoop
     do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
     printLine("Looking for receivers: up to half a minute …")
     let environment = Doctor.Environment(
       loop: loop, serviceUser: UserAccount.named(DoctorCommand.serviceUser), currentUser: .current,
-      buildDate: Release.buildDate, isDaemonRunning: false)
+      buildDate: Release.buildDate, unit: InstalledService(settings: SetupPlan.settingsPath(instance))?.unit,
+      isDaemonRunning: false)
     let sources = SetupSources(found: ReceiverSearch(in: environment).run())
     _ = try StandardOutput.write(sources.text)
     guard isInteractive else {
