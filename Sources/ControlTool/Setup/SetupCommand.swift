@@ -352,6 +352,10 @@ enum SetupCommand: Command {
     try run(["systemctl", "enable", plan.unit], programs, option)
     // The unit is stopped and started, not restarted: systemd keeps the runtime directory over a restart, but a token
     // in it that was fetched with another credential must be removed.
+    // Ctrl-C or the end of an ssh session between the two must not leave it stopped.
+    let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    SignalMask.block(signals)
+    defer { SignalMask.unblock(signals) }
     try run(["systemctl", "stop", plan.unit], programs, option)
     try run(["systemctl", "start", plan.unit], programs, option)
     printLine("Started:  \(plan.unit)")
