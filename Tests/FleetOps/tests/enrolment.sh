@@ -92,7 +92,7 @@ mkdir "$work/served"
 publish
 here() { # FILE
   sed -E "/^ *(user|group) /d; s#/etc/fleet-(boxes|metrics)#$work/served#g; s|127.0.0.1:8700|127.0.0.1:$provider|; s|127.0.0.1:9090|127.0.0.1:$port|
-    s|bind :8443|bind 127.0.0.1:$tokens|; s|bind :9443|bind 127.0.0.1:$pushes|; s|bind :19532|bind 127.0.0.1:$journal|; s|/dev/log local0|stdout local0|" "$fleet/$1"
+    s|bind :443|bind 127.0.0.1:$tokens|; s|bind :9443|bind 127.0.0.1:$pushes|; s|bind :19532|bind 127.0.0.1:$journal|; s|/dev/log local0|stdout local0|" "$fleet/$1"
 }
 here enrolment/tokens-haproxy.cfg >"$work/tokens.cfg"
 here central-haproxy.cfg >"$work/central.cfg"
