@@ -502,6 +502,21 @@ for off in pause poweroff suspend; do
   until_true 10 status_says Online || fail "$off: not on again: $(property StatusText)"
   inside rm -f /run/went-off
 done
+# The vehicle of on-demand trips: suspended when Fleet Engine has accepted OFFLINE. A fake before the real program in the PATH of the unit.
+write /usr/local/bin/fleet-locationctl 755 <<'END'
+#!/bin/sh
+[ "$1" = status ] || exit 0
+echo asked >> /run/asked
+cat /run/answer
+END
+printf '{"state":{"isOfflinePending":true,"isOnline":true}}' | write /run/answer
+ignition off
+has_asked_again() { [ "$(inside sh -c 'cat /run/asked 2>/dev/null | wc -l')" -ge 2 ]; }
+until_true 10 has_asked_again || fail "suspend does not wait for OFFLINE"
+! is_off || fail "suspended before OFFLINE is accepted"
+printf '{"state":{"isOfflinePending":false,"isOnline":false}}' | write /run/answer
+until_true 10 is_off || fail "not suspended after OFFLINE"
+inside rm /usr/local/bin/fleet-locationctl /run/asked /run/answer /run/went-off
 # `off` while no daemon runs is not lost, and `on` still ends it. The unit is the one for suspend.
 inside systemctl stop fleet-locationd
 has_failed() { [ "$(property SubState fleet-ignition-off)" = auto-restart ]; }
