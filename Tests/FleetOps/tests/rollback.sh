@@ -24,10 +24,11 @@ read -r health level more < "$WORK/health"
 case $2 in
   --healthy) echo "$health: so it says"; [ "$health" = healthy ] ;;
   --json)
-    waits='' paused=false
+    waits='' paused=false cause=x
     [ "$more" != waits ] || waits='"confirmation":{"left":9}'
     [ "$more" != paused ] || paused=true
-    echo "{\"isPaused\":$paused,\"settings\":{$waits},\"state\":{\"cause\":\"x\",\"level\":\"$level\"}}"
+    [ "$level $more" != 'warning ' ] || cause=noFix
+    echo "{\"isPaused\":$paused,\"settings\":{$waits},\"state\":{\"cause\":\"$cause\",\"level\":\"$level\"}}"
     ;;
 esac
 END
@@ -47,7 +48,8 @@ fresh() { # a box on which nothing has happened yet
   echo installed > "$work/state-of-dpkg"
   : > "$work/journal"
 }
-# "healthy good", "healthy warning", "unhealthy bad"; also with "waits": new settings wait; "healthy warning paused".
+# "healthy good", "unhealthy bad"; without a fix: "healthy warning", "unhealthy warning"; also with "waits": new settings wait;
+# "healthy warning paused".
 says() { echo "$1" > "$work/health"; }
 version() { echo "$1" > "$work/installed"; }
 archive() { echo "$1" > "$work/archives/fleet-locationd_${1/:/%3a}_$architecture.deb"; }
@@ -134,6 +136,35 @@ version 2
 says "unhealthy bad"
 runs 20
 expect "the old one delivered without a fix, as in a garage" 2 "fleet-locationd 1 has not delivered at 5 checks"
+
+delivered
+says "healthy warning"
+runs 4
+version 2
+says "unhealthy bad"
+runs 1
+says "unhealthy warning"
+runs 20
+expect "upgraded in a hall, where the old one had no fix either" 2
+says "unhealthy bad"
+runs 4
+expect "it has a fix, and does not deliver: rolled back" 1 "2 has not delivered at 5 checks"
+
+delivered
+version 2
+says "unhealthy warning"
+runs 5
+expect "the old one had a fix, and the new one has none: rolled back" 1
+
+delivered
+says "healthy warning"
+runs 3
+says "unhealthy bad"
+runs 1
+version 2
+says "unhealthy warning"
+runs 5
+expect "the old one had a fix again at its last check: rolled back" 1
 
 delivered
 version 2
