@@ -118,6 +118,15 @@ is_installed "$good" || fail "at 100 % stable has $(installed): $(cat "$work/upg
 until_true 20 online || fail "stable is not online with $good"
 echo "   at 50 % $half of 40 boxes"
 
+step "of the packages that are kept, those that the repository no longer offers are deleted"
+archived() { inside test -e "/var/cache/apt/archives/fleet-locationd_$1_$(dpkg --print-architecture).deb"; }
+archived "$good" || fail "the package of $good is not kept"
+inside touch "/var/cache/apt/archives/fleet-locationd_0_$(dpkg --print-architecture).deb"
+# As apt-daily-upgrade.service does.
+inside /usr/lib/apt/apt.systemd.daily install >"$work/apt" 2>&1 || fail "apt.systemd.daily: $(cat "$work/apt")"
+! archived 0 || fail "a package that the repository does not offer stays: $(cat "$work/apt")"
+archived "$good" || fail "the package of $good is deleted"
+
 step "key rotation: signed by both keys, the repository is good for boxes with either"
 sed -i "s/$key/$key $other/" "$work/www/debian/conf/distributions"
 repo export
