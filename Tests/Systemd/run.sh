@@ -539,6 +539,14 @@ inside sh -c 'printf off > /run/ignition'
 until_true 10 is_off || fail "off in a file: $(inside systemctl status --no-pager fleet-ignition-file | tail -n 3)"
 inside sh -c 'printf on > /run/ignition'
 until_true 10 status_says Online || fail "on in a file: $(property StatusText)"
+# A program that writes its state again and again.
+inside rm -f /run/went-off
+inside sh -c 'for _ in 1 2 3 4 5 6 7 8; do echo on > /run/ignition; sleep 0.5; done; echo off > /run/ignition'
+until_true 10 is_off || fail "off after many writes: $(inside systemctl status --no-pager fleet-ignition-file.path | tail -n 3)"
+[ "$(property ActiveState fleet-ignition-file.path)" = active ] || fail "the path unit is $(property ActiveState fleet-ignition-file.path)"
+# Written again while the first text is being passed on.
+inside sh -c 'echo off > /run/ignition; sleep 0.05; echo on > /run/ignition'
+until_true 10 status_says Online || fail "on after off, at once: $(property StatusText)"
 inside rm -f /run/went-off /run/ignition
 inside systemctl stop fleet-ignition-file.path
 inside systemctl stop fleet-ignition.socket fleet-ignition.service
