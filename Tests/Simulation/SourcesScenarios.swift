@@ -85,4 +85,16 @@ struct SourcesScenarios {
     expectEqual(world.removals.count { $0.reason == .misdated }, 6)
     expect(!world.applied(138..<140).isEmpty)
   }
+
+  @Test("a queued position of an earlier run with a date years ahead keeps no receiver waiting")
+  func queuedAhead() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 179_079, duration: 222, drive: .steady(14),
+        faults: [Fault(.unplugged, 134..<158), Fault(.speed(38_400), 62..<138, of: 1)],
+        acts: [(55, .powerCut(afterEffects: 11, seconds: 52)), (108, .clockSet)], wallError: 169_332_772, noise: 0,
+        isDateless: true, isAutobaud: true, secondReceiver: .init(lag: 400), hasCertificates: true))
+    expectEqual(world.seconds(of: .sourceChosen).count { $0 > 170 }, 1)
+    expect(world.attempts(172..<222) >= 4)
+  }
 }

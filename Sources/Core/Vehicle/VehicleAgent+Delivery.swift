@@ -45,10 +45,12 @@ extension VehicleAgent {
     let isStop = isDue && policy.isStopPending
     // An attempt that was not due counts only once it is accepted: a series of failures must not delay what is due.
     if isDue { policy.markReported(at: now.boot) }
-    feedSelector(.reported(newest.time), at: now, &effects)
+    let isQueued = policy.newest == nil
+    // A queued position of an earlier run may have a time of a wrong clock, for which no receiver has to wait.
+    if !isQueued { feedSelector(.reported(newest.time), at: now, &effects) }
     apply(
       delivery.handle(
-        .send(newest, isDue: isDue, isQueued: policy.newest == nil, state: requestedState, token: token), at: now.boot),
+        .send(newest, isDue: isDue, isQueued: isQueued, state: requestedState, token: token), at: now.boot),
       at: now, &effects)
     if isStop { commitStop(&effects) }
   }
