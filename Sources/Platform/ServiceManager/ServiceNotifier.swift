@@ -18,7 +18,7 @@ package struct ServiceNotifier: Sendable {
 
   /// The service is ready; also sent after a reload.
   @discardableResult
-  package func ready() -> Bool { notify(["READY=1"]) }
+  package func ready() -> Bool { notify(["READY=1"], mayWait: true) }
 
   /// One line for `systemctl status`, which every local user can read. Line breaks become spaces.
   @discardableResult
@@ -37,7 +37,7 @@ package struct ServiceNotifier: Sendable {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     let microseconds = Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
-    return notify(["RELOADING=1", "MONOTONIC_USEC=\(microseconds)"])
+    return notify(["RELOADING=1", "MONOTONIC_USEC=\(microseconds)"], mayWait: true)
   }
 
   /// The service makes progress.
@@ -52,13 +52,15 @@ package struct ServiceNotifier: Sendable {
     return .microseconds(Int64(clamping: microseconds))
   }
 
+  /// - Parameter mayWait: whether to wait for a manager that does not read: without this message it would end the
+  ///   service.
   /// - Returns: whether the message was sent. A manager that no longer listens is not a reason to stop.
-  private func notify(_ assignments: [String]) -> Bool {
+  private func notify(_ assignments: [String], mayWait: Bool = false) -> Bool {
     guard isActive else { return false }
     let message = assignments.joined(separator: "\n")
     if socket?.send(message) == true { return true }
-    // sd_notify(3) would wait for a manager that does not read.
-    guard socket?.canSend != false else { return false }
+    // sd_notify(3) waits until there is space in the manager's queue.
+    guard mayWait || socket?.canSend != false else { return false }
     return unsafe sd_notify(0, message) > 0
   }
 }

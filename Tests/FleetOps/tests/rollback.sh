@@ -151,6 +151,16 @@ runs 4
 expect "it has a fix, and does not deliver: rolled back" 1 "2 has not delivered at 5 checks"
 
 delivered
+says "healthy warning"
+runs 1
+version 2
+says "unhealthy warning"
+runs 160
+expect "upgraded in a hall, and no fix for as long as 32 rollbacks take" 2
+runs 5
+expect "then the missing fix counts: rolled back" 1 "2 has not delivered at 5 checks"
+
+delivered
 version 2
 says "unhealthy warning"
 runs 5
