@@ -269,7 +269,7 @@ let package = Package(
 
     .target(name: "Expectations", path: "Tests/Support/Expectations", swiftSettings: strict),
     tests("ExpectationsTests", []),
-    tests("PositioningTests", ["Timekeeping", "Positioning", "NMEA", "NMEATesting"]),
+    tests("PositioningTests", ["Timekeeping", "Positioning"]),
     .target(
       name: "NMEATesting", dependencies: ["Timekeeping", "Positioning", "NMEA"], path: "Tests/Support/NMEATesting",
       swiftSettings: strict),

@@ -6,9 +6,9 @@ import Positioning
 import Testing
 import Timekeeping
 
-/// Positions and times at which numbers wrap around: all fixes of a vehicle that crosses them are accepted, except a
-/// duplicate at a leap second.
-struct FixFilterEdgeTests {
+/// Positions and times at which numbers wrap around: the filter accepts all decoded fixes of a vehicle that crosses
+/// them, except a duplicate at a leap second.
+struct NMEAEdgeTests {
   /// The result for each fix of these NMEA sentences, which arrive one per second: why it is rejected; nil if it is
   /// accepted.
   private static func results(_ sentences: [String]) -> [FixRejection?] {
