@@ -104,14 +104,44 @@ struct NMEAVersionTests {
     expectEqual(inView(after: 220, "GPGSV,3,1,11,05,40,120,30", "GLGSV,2,1,07,70,40,120,30"), 18)
   }
 
-  @Test("if talkers are invalid, satellites of at most sixteen constellations are counted at a time, and they expire")
+  @Test("a satellite with several signals is in view once, and one without a signal too (4.1)")
+  func signals() {
+    func inView(_ bodies: String...) -> Int? {
+      var decoder = NMEADecoder()
+      decoder.decode(Array(bodies.map(sentence).joined().utf8), at: .boot) { _ in }
+      return decoder.satellitesInView
+    }
+    // As u-blox's M10 reports them: the satellites without a signal in a group of their own.
+    expectEqual(
+      inView(
+        "GPGSV,3,1,09,05,40,120,30,07,20,200,25,08,61,184,45,13,15,050,22,1",
+        "GPGSV,3,2,09,14,33,200,41,15,70,010,44,17,08,310,20,19,22,228,35,1", "GPGSV,3,3,09,30,45,090,38,1",
+        "GLGSV,2,1,06,70,40,120,30,71,20,200,25,72,61,184,45,73,15,050,22,1",
+        "GLGSV,2,2,06,74,33,200,41,75,70,010,44,1", "GLGSV,1,1,04,76,05,020,,77,08,310,,78,04,228,,79,02,090,,0",
+        "GAGSV,2,1,05,02,61,184,45,10,64,059,40,23,54,297,44,27,44,156,45,7", "GAGSV,2,2,05,36,12,033,28,7",
+        "GAGSV,1,1,02,30,06,120,,31,03,250,,0"), 26)
+    // The second signal is not received, or only from some of the satellites.
+    expectEqual(inView("GPGSV,3,1,09,05,40,120,30,1", "GPGSV,1,1,00,8"), 9)
+    expectEqual(inView("GPGSV,1,1,00,8", "GPGSV,3,1,09,05,40,120,30,1"), 9)
+    expectEqual(
+      inView("GPGSV,3,1,09,05,40,120,30,1", "GLGSV,2,1,06,70,40,120,30,1", "GPGSV,1,1,04,05,40,120,28,8"), 15)
+    expectEqual(
+      inView("GBGSV,2,1,05,22,40,120,30,1", "GBGSV,2,1,07,22,40,120,28,B", "GBGSV,1,1,01,23,05,020,,0"), 8)
+    // The next report of a signal, without a signal ID, and with an empty one.
+    expectEqual(inView("GPGSV,3,1,09,05,40,120,30,1", "GPGSV,1,1,02,05,40,120,30,07,20,200,25,1"), 2)
+    expectEqual(inView("GPGSV,1,1,02,05,40,120,30,07,20,200,25", "GPGSV,1,1,01,05,40,120,30"), 1)
+    expectEqual(inView("GPGSV,1,1,01,05,40,120,30", "GPGSV,1,1,00,"), 0)
+  }
+
+  @Test("if talkers are invalid, satellites of at most 64 signals are counted at a time, and they expire")
   func manyTalkers() {
     var decoder = NMEADecoder()
     let letters = (0..<20).map { String(UnicodeScalar(UInt8(ascii: "A") + $0)) }
-    for (second, last) in [(0, 16), (20, 16)] {
-      let text = letters.map { sentence("G\($0)GSV,1,1,01,70,40,120,30") }.joined()
+    let many = ["G", "H", "J", "K"].flatMap { first in letters.map { "\(first)\($0)" } }
+    for (second, talkers, inView) in [(0, many, 64), (20, ["XA", "XB", "XC"], 3)] {
+      let text = talkers.map { sentence("\($0)GSV,1,1,01,70,40,120,30") }.joined()
       decoder.decode(Array(text.utf8), at: .boot + .seconds(second)) { _ in }
-      expectEqual(decoder.satellitesInView, last)
+      expectEqual(decoder.satellitesInView, inView)
     }
   }
 

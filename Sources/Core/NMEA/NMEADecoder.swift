@@ -43,17 +43,30 @@ package struct NMEADecoder {
   private var scratch: [UInt8] = []
   /// Whether the previous byte was the end of a line.
   private var isLineStart = false
-  /// Maximum number of GSV talkers; more than there are constellations.
-  private static let maximumTalkers = 16
-  /// A constellation that is missing from the reports (GSV) for longer than this does not count. Receivers report all
-  /// of them every 1 to 5 s, so this is at least three cycles.
+  /// Maximum number of reported signals (GSV); more than all constellations have.
+  private static let maximumSignals = 64
+  /// A signal that is missing from the reports (GSV) for longer than this does not count. Receivers report all of them
+  /// every 1 to 5 s, so this is at least three cycles.
   package static let maximumSkyAge = Duration.seconds(15)
-  /// The last report of each talker and type, and its arrival. A dictionary would cost more for so few entries.
-  private var inView: [(address: UInt64, count: Int, at: BootInstant)] = []
+  /// The last report of each signal, and its arrival, sorted. A dictionary would cost more for so few entries.
+  private var inView: [(talker: UInt64, signal: UInt8, count: Int, at: BootInstant)] = []
 
   /// Satellites in view of all constellations, used or not, as of the last report (GSV): the sum over the
   /// constellations that were reported in the `maximumSkyAge` before it. Nil before the first report.
-  package var satellitesInView: Int? { inView.isEmpty ? nil : inView.reduce(0) { $0 + $1.count } }
+  ///
+  /// A satellite is listed with each of its signals, so a constellation has the satellites of the signal with the most
+  /// of them, and those without a signal, which are listed only once.
+  package var satellitesInView: Int? {
+    guard !inView.isEmpty else { return nil }
+    var sum = 0
+    var talker: UInt64 = 0
+    var most = 0
+    for report in inView {
+      if report.talker != talker { (sum, talker, most) = (sum + most, report.talker, 0) }
+      if report.signal == UInt8(ascii: "0") { sum += report.count } else { most = max(most, report.count) }
+    }
+    return sum + most
+  }
 
   /// - Parameters:
   ///   - receivesDatagrams: whether the sentences come in datagrams. Datagrams may be reordered: a sentence whose time
@@ -204,13 +217,14 @@ package struct NMEADecoder {
     if byte != UInt8(ascii: "\r"), byte != UInt8(ascii: "\n") { assembler.noteDamage() }
   }
 
-  private mutating func noteInView(_ count: Int, address: UInt64, at now: BootInstant) {
+  private mutating func noteInView(_ count: Int, talker: UInt64, signal: UInt8, at now: BootInstant) {
     inView.removeAll { now - $0.at > NMEADecoder.maximumSkyAge }
-    if let index = inView.firstIndex(where: { $0.address == address }) {
-      inView[index] = (address, count, now)
-    } else if inView.count < NMEADecoder.maximumTalkers {
+    let index = inView.firstIndex { ($0.talker, $0.signal) >= (talker, signal) } ?? inView.count
+    if index < inView.count, inView[index].talker == talker, inView[index].signal == signal {
+      inView[index] = (talker, signal, count, now)
+    } else if inView.count < NMEADecoder.maximumSignals {
       // Otherwise a sender could fill the memory with invented talkers.
-      inView.append((address, count, now))
+      inView.insert((talker, signal, count, now), at: index)
     }
   }
 
@@ -222,9 +236,9 @@ package struct NMEADecoder {
     case .unknown:
       counters.unknown += 1
       if line[1] == UInt8(ascii: "P") { counters.foreign += 1 }
-    case .sky(let count):
+    case .sky(let count, let signal):
       counters.unknown += 1
-      noteInView(count, address: NMEASentence.address(line), at: now)
+      noteInView(count, talker: NMEASentence.address(line), signal: signal, at: now)
     case .unusable: counters.unusable += 1
     default:
       var fixes: UInt64 = 0

@@ -13,6 +13,9 @@ package struct NMEAFields {
     self.position = position
   }
 
+  /// Whether all fields were read.
+  func isAtEnd(of line: Span<UInt8>) -> Bool { position > line.count }
+
   /// Skips fields.
   mutating func skip(_ count: Int = 1, in line: Span<UInt8>) {
     for _ in 0..<count {

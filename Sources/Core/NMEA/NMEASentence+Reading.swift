@@ -22,7 +22,7 @@ extension NMEASentence {
     case pack("V", "T", "G"): sentence = .motion(vtg(line, &fields))
     case pack("G", "S", "A"): sentence = .satellites(gsa(line, &fields))
     case pack("G", "S", "T"): sentence = .errors(gst(line, &fields))
-    case pack("G", "S", "V"): sentence = gsv(line, &fields).map { .sky(inView: $0) } ?? .unknown
+    case pack("G", "S", "V"): sentence = gsv(line, &fields)
     case pack("Z", "D", "A"):
       sentence = zda(line, &fields)
     default: return .unknown
@@ -198,10 +198,19 @@ extension NMEASentence {
     return report
   }
 
-  /// Number of sentences, number of this one, satellites in view, …
-  private static func gsv(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> Int? {
+  /// Number of sentences, number of this one, satellites in view, four fields for each satellite of this sentence,
+  /// signal (4.1).
+  private static func gsv(_ line: Span<UInt8>, _ fields: inout NMEAFields) -> NMEASentence {
     fields.skip(2, in: line)
-    return fields.integer(in: line).flatMap { (0...99).contains($0) ? $0 : nil }
+    guard let inView = fields.integer(in: line), (0...99).contains(inView) else { return .unknown }
+    var last: UInt8?
+    var count = 0
+    while !fields.isAtEnd(of: line) {
+      last = fields.letter(in: line)
+      count += 1
+    }
+    let signal = count % 4 == 1 ? last : nil
+    return .sky(inView: inView, signal: signal ?? UInt8(ascii: "0"))
   }
 
   /// Time, RMS of the range residuals, the axes and orientation of the error ellipse, then the standard deviations.

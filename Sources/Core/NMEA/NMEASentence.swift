@@ -9,8 +9,9 @@ package enum NMEASentence {
   case satellites(SatelliteReport)
   case errors(ErrorReport)
   case date(CivilDate, timeOfDay: Int64)
-  /// GSV: the satellites in view of its talker's constellation.
-  case sky(inView: Int)
+  /// GSV: the satellites in view of its talker's constellation with this signal, a hexadecimal digit (4.1). It is `0`
+  /// if the sentence has none, and for satellites that are listed for no other signal.
+  case sky(inView: Int, signal: UInt8)
   /// A type or a proprietary sentence that is not used.
   case unknown
   /// A known type with a valid checksum, but invalid content.
