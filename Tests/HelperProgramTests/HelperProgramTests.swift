@@ -224,10 +224,13 @@ struct HelperProgramTests {
       child = (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { pid_t($0.dropLast()) }
       return child != nil
     }
+    let id = try #require(child)
+    // The process ID, the name, the state and the parent, which is the supervisor.
+    let fields = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8).split(separator: " ")
+    let supervisor = try #require(fields.dropFirst(3).first.flatMap { pid_t($0) })
     program?.cancel()
     program = nil
-    let id = try #require(child)
-    try poll { HelperProgramTests.isGone(id) }
+    try poll { HelperProgramTests.isGone(id) && HelperProgramTests.isGone(supervisor) }
     expectNil(answer.result)
   }
 
