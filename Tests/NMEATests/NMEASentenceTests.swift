@@ -192,10 +192,11 @@ struct NMEASentenceTests {
 
   @Test("Within an epoch the position with more digits is used")
   func digits() {
-    let text = recording(
-      "GPGGA,193221.00,2037.72792,N,08704.08478,W,1,04,1.7,-30.40,M,-13.9,M,,",
-      "GPRMC,193221.00,A,2037.7279,N,08704.0848,W,00.1,201.8,231207,01,W,A")
-    expectEqual(fixes(text).first?.coordinate.latitude, 20 + 37.72792 / 60)
+    let gga = "GPGGA,193221.00,2037.72792,N,08704.08478,W,1,04,1.7,-30.40,M,-13.9,M,,"
+    let rmc = "GPRMC,193221.00,A,2037.7279,N,08704.0848,W,00.1,201.8,231207,01,W,A"
+    for text in [recording(gga, rmc), recording(rmc, gga)] {
+      expectEqual(fixes(text).map(\.coordinate.latitude), [20 + 37.72792 / 60])
+    }
   }
 
   @Test(
