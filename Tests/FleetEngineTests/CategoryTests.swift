@@ -79,7 +79,7 @@ struct CategoryTests {
     expectEqual(failure.advice, RejectionCause.expired.advice(for: .deliveries))
   }
 
-  @Test("no source file compares or switches over categories")
+  @Test("no source file compares the category of a failure")
   func comparisons() throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
     let names = Category.allCases.map { "\($0)" }.joined(separator: "|")

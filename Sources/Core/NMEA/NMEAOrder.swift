@@ -8,7 +8,7 @@
 /// and after another is ambiguous.
 struct NMEAOrder {
   /// The kinds without a time.
-  enum Untimed: Int {
+  enum Untimed: Int, CaseIterable {
     /// VTG.
     case motion
     /// GSA.
@@ -26,7 +26,7 @@ struct NMEAOrder {
     var preceding: UInt8 = 0
   }
 
-  private var orders = [KindOrder(), KindOrder()]
+  private var orders = Untimed.allCases.map { _ in KindOrder() }
   /// Kinds with a time in the open epoch, or, if none is open, in the last one.
   private var kinds: UInt8 = 0
   private var isClosed = true
