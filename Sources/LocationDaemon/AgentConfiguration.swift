@@ -38,12 +38,13 @@ extension VehicleAgent.Configuration {
 }
 
 extension TokenProvider {
-  /// The provider of the settings, with the values of its headers.
+  /// The provider of the settings, with the values of its headers, and the client for its requests.
   ///
   /// - Throws: exit code `configuration` when a credential or secret file that they name cannot be used.
   init(_ settings: Settings) throws(DaemonError) {
     self = settings.agent.tokenProvider
     guard case .http(var endpoint) = self else { return }
+    endpoint.client = settings.token.client
     endpoint.headers = []
     for header in settings.token.headers {
       endpoint.headers.append(HTTPRequest.Header(header.name, try TokenProvider.value(of: header)))

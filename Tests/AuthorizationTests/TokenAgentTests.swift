@@ -287,19 +287,24 @@ struct TokenAgentTests {
 
   @Test("a new provider is asked at the next update even if the token is valid, to show whether the provider works")
   func changedProvider() throws {
-    var agent = try supplied()
-    expect(agent.obtainedAt != nil && agent.handle(.needed, at: AuthorizationFixture.moment(1)).isEmpty)
-    var elsewhere = TokenAgentTests.endpoint
-    elsewhere.urlTemplate = "https://other.test/"
-    _ = agent.handle(
-      .configured(try AuthorizationFixture.context(), .http(elsewhere)), at: AuthorizationFixture.moment(2))
-    expectNil(agent.obtainedAt)
-    let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(3)))
-    // The same token, as from a cache that both providers share, is a success of the new provider too.
-    _ = agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(4))
-    expectEqual(agent.obtainedAt, .boot + .seconds(4))
-    // It is not asked again before the token's time.
-    expect(agent.handle(.needed, at: AuthorizationFixture.moment(100)).isEmpty)
+    // A provider may accept the connection of only one of two clients.
+    for change: (inout TokenEndpoint) -> Void in [
+      { $0.urlTemplate = "https://other.test/" }, { $0.client.clientCertificate = "/etc/other.pem" },
+    ] {
+      var agent = try supplied()
+      expect(agent.obtainedAt != nil && agent.handle(.needed, at: AuthorizationFixture.moment(1)).isEmpty)
+      var other = TokenAgentTests.endpoint
+      change(&other)
+      _ = agent.handle(
+        .configured(try AuthorizationFixture.context(), .http(other)), at: AuthorizationFixture.moment(2))
+      expectNil(agent.obtainedAt)
+      let id = try fetchID(agent.handle(.needed, at: AuthorizationFixture.moment(3)))
+      // The same token, as from a cache that both providers share, is a success of the new provider too.
+      _ = agent.handle(.ended(id: id, answer()), at: AuthorizationFixture.moment(4))
+      expectEqual(agent.obtainedAt, .boot + .seconds(4))
+      // It is not asked again before the token's time.
+      expect(agent.handle(.needed, at: AuthorizationFixture.moment(100)).isEmpty)
+    }
   }
 
   @Test("a token for another vehicle is not used")

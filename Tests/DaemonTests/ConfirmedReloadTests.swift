@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
+import Authorization
 import Expectations
 import FixSources
+import HTTPMessages
 import Observability
 import Positioning
 import Testing
@@ -92,6 +94,42 @@ struct ConfirmedReloadTests {
     let effects = reload(try Self.configuration(Self.old), within: nil, at: 3)
     expect(effects.contains(.storeConfirmation(nil)))
     expectNil(daemon.run?.settings.confirmation?.limit)
+  }
+
+  @Test("a changed certificate for the token provider is confirmed only with a token that was fetched with it")
+  mutating func tokenConnection() throws {
+    func fix(at second: Int64) throws -> Daemon.Input {
+      var fix = Fix(
+        coordinate: try #require(Coordinate(latitude: 48 + Double(second) * 14 / 111_200, longitude: 11)),
+        time: .utc(Self.moment(second).wall))
+      fix.speed = 14
+      fix.horizontalAccuracy = 3
+      fix.satellites = 9
+      return .vehicle(.source(0, .fix(fix)))
+    }
+    var fixture = try AgentFixture()
+    _ = handle(.vehicle(.sources([AgentFixture.source])), at: 0)
+    _ = handle(.vehicle(.source(0, .reading("/dev/gps0"))), at: 0)
+    _ = handle(try fix(at: 0), at: 0)
+    _ = handle(.vehicle(.tokenEnded(id: 1, fixture.token())), at: 0)
+    expect(handle(.vehicle(.updateEnded(id: 1, AgentFixture.accepted)), at: 0).contains(.storeSettings("a")))
+    _ = handle(try fix(at: 6), at: 6)
+    var new = try Self.configuration(Self.parts { $0.token = "x" })
+    guard case .http(var endpoint) = new.vehicle.tokenProvider else {
+      Issue.record("the provider is not asked by HTTP")
+      return
+    }
+    endpoint.client.clientCertificate = "/etc/other.pem"
+    new.vehicle.tokenProvider = .http(endpoint)
+    // The update is sent with the previous token.
+    let effects = reload(new, at: 6)
+    expect(effects.contains { if case .fetchToken(id: 2, _) = $0 { true } else { false } })
+    expect(effects.contains { if case .sendUpdate(id: 2, _) = $0 { true } else { false } })
+    expect(!handle(.vehicle(.updateEnded(id: 2, AgentFixture.accepted)), at: 7).contains(.storeSettings("b")))
+    _ = handle(try fix(at: 12), at: 12)
+    let sent = handle(.vehicle(.tokenEnded(id: 2, fixture.token())), at: 12)
+    expect(sent.contains { if case .sendUpdate(id: 3, _) = $0 { true } else { false } })
+    expect(handle(.vehicle(.updateEnded(id: 3, AgentFixture.accepted)), at: 13).contains(.storeSettings("b")))
   }
 
   /// Starts the daemon with these settings and the confirmation record of the previous run.

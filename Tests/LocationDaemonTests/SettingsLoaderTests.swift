@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Authorization
 import Configuration
 import Expectations
 import Vehicle
@@ -247,6 +248,16 @@ struct SettingsLoaderTests {
     try expectEqual(change("tokens.example.com", "tokens.example.org"), ["token"])
     try expectEqual(
       change("[token]", "[token]\nproxy = \"http://10.0.0.1:3128\""), ["destination", "token"])
+  }
+
+  @Test("a token provider over another connection counts as changed, so that it is asked for a token")
+  func changedConnection() throws {
+    func provider(_ text: String) throws -> TokenProvider {
+      try Daemon.Configuration(try loader(text).load()).vehicle.tokenProvider
+    }
+    let proxied = Self.good.replacing("[token]", with: "[token]\nproxy = \"http://10.0.0.1:3128\"")
+    let (before, same, other) = (try provider(Self.good), try provider(Self.good), try provider(proxied))
+    expect(before == same && before != other)
   }
 
   @Test("a changed credential is detected by a digest, which is stored with the settings")

@@ -16,6 +16,9 @@ package struct TokenEndpoint: Equatable, Sendable {
   package var format: TokenResponseFormat
   /// The timeout from the request to the last byte of the response; more than zero.
   package var deadline: Duration
+  /// The client that sends the request. Its proxy and certificates decide whether the provider answers, so another
+  /// client counts as another provider.
+  package var client = HTTPClientConfiguration()
 
   /// The maximum size of a response, in bytes. Google's JWTs have about 900.
   package static let maximumResponseSize = 65_536
