@@ -135,7 +135,8 @@ package struct SettingsTexts: Equatable, Sendable {
     destination = text([.vehicle, .fleetEngine, .token]) { section, key in
       section == .token ? key == "proxy" : section.decidesDestination(by: key)
     }
-    (source, token) = (text([.source, .filter]), text([.token]))
+    // Whether the token is cached changes nothing about its provider.
+    (source, token) = (text([.source, .filter]), text([.token]) { _, key in key != "cache" })
   }
 }
 
