@@ -101,8 +101,11 @@ final class StorePerformerTests {
     performer?.start()
     expectEqual(reported, ["restored []", "healthy"])
     let empty = try #require(performer?.size)
+    let start = loop.now.boot
     try add(1...50, to: try #require(performer))
-    expectEqual(performer?.size, empty)
+    let size = performer?.size
+    // After a stall that is longer than the commit interval, some are on disk already.
+    if loop.now.boot - start < settings().commitInterval ?? .zero { expectEqual(size, empty) }
     expect(try loop.runs { (performer?.size ?? 0) > empty })
     remove([2, 3], from: try #require(performer))
     performer?.close()
