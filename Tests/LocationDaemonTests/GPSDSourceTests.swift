@@ -76,7 +76,8 @@ struct GPSDSourceTests {
     expectEqual(log.lost.first?.contains("sends nothing"), true)
     server.greeting = [GPSDTranscript.tpv("/dev/a", 1)]
     expect(try loop.runs { log.fixes.count == 1 })
-    expectEqual(server.accepted, 2)
+    // On a slow machine, a connection may be silent for too long before it is greeted.
+    expect(server.accepted >= 2)
     source.stop()
   }
 
