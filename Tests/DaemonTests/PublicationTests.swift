@@ -105,10 +105,13 @@ struct PublicationTests {
 
   @Test("publication adds no deadline, so it never wakes up the daemon")
   mutating func noDeadline() {
-    let daemonDeadline = handle(.start, at: 0).isEmpty ? nil : daemon.nextDeadline
-    _ = handle(.measured(Measurement()), at: 0)
-    // The store is opened after 3 s.
-    expect(daemonDeadline == .boot + .seconds(3) && daemon.nextDeadline == daemonDeadline)
+    begin()
+    // The store is opened after 3 s. Once it has been read, a daemon without sources has nothing else to do.
+    expectEqual(daemon.nextDeadline, .boot + .seconds(3))
+    _ = handle(.deadline, at: 3)
+    _ = handle(.storeEnded(.opened(nil)), at: 3)
+    _ = handle(.storeEnded(.read([])), at: 3)
+    expectNil(daemon.nextDeadline)
   }
 
   // MARK: - Contents
