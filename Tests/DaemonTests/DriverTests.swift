@@ -58,10 +58,12 @@ struct DriverTests {
     expectEqual(handle(.dutyStored(nil)).responses, [2: .done(remark: nil)])
   }
 
-  @Test("a pause that no request caused is stored without a response")
+  @Test("a pause that no request caused is stored without a response, even if a request follows before it is stored")
   mutating func unasked() {
-    _ = handle(.vehicle(.pause(nil)))
+    expect(handle(.vehicle(.pause(nil))).contains(.storePause(Self.pause)))
+    expect(handle(.request(id: 1, .driverCommand(.resume))).contains(.storePause(nil)))
     expect(handle(.pauseStored(nil)).responses.isEmpty)
+    expectEqual(handle(.pauseStored(nil)).responses, [1: .done(remark: nil)])
   }
 
   @Test("a duty command is refused at once for a vehicle of scheduled tasks")
