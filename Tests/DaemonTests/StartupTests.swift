@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import AgentTesting
 import Expectations
+import FixSources
 import Vehicle
 import Observability
 import Testing
@@ -10,6 +11,15 @@ import Timekeeping
 
 /// The daemon before it has settings.
 struct StartupTests {
+  /// A source that opens its line at once.
+  private struct Receiver: SourceSession, SourceIdentity, Equatable {
+    var nextDeadline: BootInstant?
+
+    mutating func handle(_ input: SourceInput, at now: Moment) -> [SourceEffect] {
+      input == .start ? [.line(.open())] : []
+    }
+  }
+
   private static let waiting = "Waiting for a file or credential that the settings name: "
   private var daemon = StartupTests.daemon()
 
@@ -289,7 +299,10 @@ struct StartupTests {
     let effects = handle(.settingsRead(.valid(try Self.configuration(), lockedBy: holder)))
     expectEqual(effects.first, .useSettings)
     expect(effects.contains { if case .event(.vehicleInUse) = $0 { true } else { false } })
-    expectEqual(daemon.run?.sources.isVehicleInUse, true)
+    _ = handle(.start)
+    let source = Daemon.Source(Receiver(), AgentFixture.source, session: Receiver())
+    expect(!handle(.sources([source])).contains(.line(0, .open())))
+    expect(handle(.vehicle(.vehicleLocked(by: nil))).contains(.line(0, .open())))
   }
 
   @Test("the watchdog detects that reading the settings again is overdue")
