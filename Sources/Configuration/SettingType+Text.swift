@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ExternalInput
 import HTTPMessages
+import SystemCalls
 
 extension SettingType where Value == String {
   /// A text of one line that is not empty.
@@ -39,7 +40,7 @@ extension SettingType where Value == String {
   /// The path of a file that the node exporter's textfile collector reads. A relative path is relative to the daemon's
   /// runtime directory: the daemon may write there, and each of several daemons on a box has its own.
   static let metricsFile = SettingType(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
-    let directory = context.environment.variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
+    let directory = Environment.serviceDirectory(in: context.environment.variable("RUNTIME_DIRECTORY"))
     let path = try value.line(expected: "a path in quotes").resolvedPath(in: directory ?? context.directory)
     guard path.hasSuffix(".prom") else {
       throw ValueProblem(

@@ -6,6 +6,7 @@ import Vehicle
 import FleetEngine
 import HTTPMessages
 import Positioning
+import SystemCalls
 
 extension Settings {
   /// Reads all settings. If the reader then has problems, the settings must not be used.
@@ -28,9 +29,7 @@ extension Settings {
     if case .http(let endpoint) = agent.tokenProvider {
       token.client.allowsPlainHTTP = endpoint.urlTemplate.hasPrefix("http://")
     }
-    // The first state directory of the service.
-    store.directory =
-      store.directory ?? environment.variable("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init)
+    store.directory = store.directory ?? Environment.serviceDirectory(in: environment.variable("STATE_DIRECTORY"))
     agent.context = vehicle.tokenContext
     agent.needsNetwork = !fleetEngine.isLoopback
     agent.remoteEndpoint = fleetEngine.isLoopback ? nil : fleetEngine.endpoint

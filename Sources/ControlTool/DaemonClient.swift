@@ -22,7 +22,8 @@ enum DaemonClient {
     let instance = try Instance.name(options, conflictingWith: "socket")
     if let path = options.value("socket") { return path }
     let directory =
-      instance.map { instancePrefix + $0 } ?? Environment.value(of: "RUNTIME_DIRECTORY")
+      instance.map { instancePrefix + $0 }
+      ?? Environment.serviceDirectory(in: Environment.value(of: "RUNTIME_DIRECTORY"))
     return socket.path(of: directory ?? "/run/fleet-locationd")
   }
 

@@ -11,9 +11,9 @@ struct ConfirmationFile {
   /// The last error, kept so that it is reported only once.
   private var lastError: String?
 
-  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used; nil stores nothing.
+  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used; nil stores nothing.
   init(stateDirectory: String?) {
-    path = stateDirectory?.split(separator: ":").first.map { "\($0)/\(ConfirmationFile.name)" }
+    path = Environment.serviceDirectory(in: stateDirectory).map { "\($0)/\(ConfirmationFile.name)" }
   }
 
   /// In the service's state directory.

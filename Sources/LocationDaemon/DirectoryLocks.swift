@@ -23,9 +23,9 @@ package nonisolated struct DirectoryLocks {
   /// - Throws: the error of open(2), if this user cannot find that out.
   package static func isHeld(in directory: String) throws(Errno) -> Bool { try FileLock.isHeld("\(directory)/\(name)") }
 
-  /// - Parameter directories: one or more, separated by colons; only the first is locked.
+  /// - Parameter directories: one or more, separated by colons; only the service's own is locked.
   private static func lock(in directories: String?) throws(DaemonError) -> FileLock? {
-    guard let directory = directories?.split(separator: ":").first else { return nil }
+    guard let directory = Environment.serviceDirectory(in: directories) else { return nil }
     let path = "\(directory)/\(name)"
     do {
       return try FileLock(path)

@@ -7,7 +7,7 @@ import SystemCalls
 nonisolated struct DutyFile {
   private let file: StateFile
 
-  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used.
+  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used.
   init(stateDirectory: String?) {
     file = StateFile("offline", stateDirectory: stateDirectory)
   }

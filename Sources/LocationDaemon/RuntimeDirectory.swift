@@ -4,8 +4,5 @@ import SystemCalls
 /// The service's runtime directory in /run, which does not survive a reboot.
 nonisolated enum RuntimeDirectory {
   /// Nil if the program runs without systemd.
-  static var path: String? {
-    guard let directory = Environment.value(of: "RUNTIME_DIRECTORY"), !directory.isEmpty else { return nil }
-    return directory
-  }
+  static var path: String? { Environment.serviceDirectory(in: Environment.value(of: "RUNTIME_DIRECTORY")) }
 }

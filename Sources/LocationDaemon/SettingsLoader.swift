@@ -23,7 +23,7 @@ package struct SettingsLoader {
   package init(path: String, environment: ConfigurationEnvironment = .system) {
     self.path = path
     self.environment = environment
-    keptPath = environment.variable("STATE_DIRECTORY")?.split(separator: ":").first
+    keptPath = Environment.serviceDirectory(in: environment.variable("STATE_DIRECTORY"))
       .map { "\($0)/\(SettingsLoader.keptName)" }
   }
 

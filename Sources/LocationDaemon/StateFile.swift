@@ -10,9 +10,9 @@ nonisolated struct StateFile {
   /// Nil if the service has no state directory.
   let path: String?
 
-  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used.
+  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used.
   init(_ name: String, stateDirectory: String?) {
-    path = stateDirectory?.split(separator: ":").first.map { "\($0)/\(name)" }
+    path = Environment.serviceDirectory(in: stateDirectory).map { "\($0)/\(name)" }
   }
 
   /// - Returns: nil if the file does not exist, or there is no state directory; empty if the file cannot be read.

@@ -17,9 +17,9 @@ struct TrafficFile {
   /// The last error, kept so that it is reported only once.
   private var lastError: String?
 
-  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; its first directory is used; nil stores nothing.
+  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used; nil stores nothing.
   init(stateDirectory: String?) {
-    path = stateDirectory?.split(separator: ":").first.map { "\($0)/\(TrafficFile.name)" }
+    path = Environment.serviceDirectory(in: stateDirectory).map { "\($0)/\(TrafficFile.name)" }
   }
 
   /// In the service's state directory.

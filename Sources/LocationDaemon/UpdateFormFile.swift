@@ -8,7 +8,7 @@ nonisolated struct UpdateFormFile {
   private static let maxTextSize = 4096
 
   /// Nil if the service has no state directory: then each run learns it again.
-  private let path = Environment.value(of: "STATE_DIRECTORY")?.split(separator: ":").first
+  private let path = Environment.serviceDirectory(in: Environment.value(of: "STATE_DIRECTORY"))
     .map { "\($0)/\(UpdateFormFile.name)" }
 
   /// - Returns: nil if there is no file, or it cannot be read: the run then learns the form again.

@@ -68,7 +68,8 @@ struct ControlTests {
   func stream() throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
-    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    // A drop-in of the unit has added a directory.
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": "\(bench.directory.path):/run/other"])
     try bench.wait("it is ready") { daemon.notifications.states.contains("READY") }
     let watch = try ChildProcess(
       "fleet-locationctl", ["status", "--watch", "0.1", "--json", "--socket", bench.directory("control.sock")])

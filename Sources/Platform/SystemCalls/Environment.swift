@@ -9,6 +9,18 @@ package enum Environment {
     unsafe getenv(name).map { unsafe String(cString: $0) }
   }
 
+  /// The service's own directory among those of a variable such as `STATE_DIRECTORY`, which are separated by colons. A
+  /// drop-in of the unit may add directories, and systemd 252 and later sorts them by name.
+  ///
+  /// - Parameter paths: the variable's value; nil if it is not set.
+  /// - Returns: the first one whose name begins as the packaged units' does, otherwise the first one; nil if there is
+  ///   none.
+  package static func serviceDirectory(in paths: String?) -> String? {
+    let paths = paths?.split(separator: ":") ?? []
+    let own = paths.first { $0.split(separator: "/").last?.hasPrefix("fleet-locationd") == true }
+    return (own ?? paths.first).map(String.init)
+  }
+
   /// The path of this process's executable; nil if /proc is not mounted.
   package static var executablePath: String? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
