@@ -20,6 +20,8 @@ struct ConfirmationWatch {
   private static let grace = Duration.seconds(30)
 
   private let limit: Duration
+  /// The hash of the new settings; nil before the first report with settings.
+  private var hash: String?
   private var last: String?
 
   /// - Parameter limit: the time for the confirmation.
@@ -43,9 +45,19 @@ struct ConfirmationWatch {
         return .failed("the new settings were reverted, and the previous settings are in force again: \(why)")
       }
       if let why = settings?.unconfirmed { return .failed("the new settings are not confirmed: \(why)") }
+      if let settings, settings.isKept {
+        // The files were changed again, and the daemon was started again.
+        let mistake = settings.mistake.map { ": \(SettingsStatus.summary(of: $0))" } ?? ""
+        return .failed(
+          "the settings files have a mistake now, and the last settings that worked are used instead of them\(mistake)")
+      }
+      hash = hash ?? settings?.hash
       // A daemon that lacks settings waits for files or credentials that the settings files name.
       guard let confirmation = settings?.confirmation else {
-        guard report.lacksSettings else { return .confirmed }
+        guard report.lacksSettings else {
+          return settings?.hash == hash
+            ? .confirmed : .failed("the new settings were replaced by other settings before they were confirmed")
+        }
         return mayWait ? wait(printing: report.summary) : .undecided(report.summary)
       }
       guard mayWait else { return .undecided(confirmation.sentence) }

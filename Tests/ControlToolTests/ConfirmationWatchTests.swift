@@ -42,6 +42,23 @@ struct ConfirmationWatchTests {
     expectEqual(handle(report { $0.unconfirmed = "why" }, 4), .failed("the new settings are not confirmed: why"))
   }
 
+  @Test("reload --confirm fails if a restart with a mistake in the files, or other settings, ended the confirmation")
+  mutating func replaced() {
+    _ = handle(waiting(60), 0)
+    expectEqual(
+      handle(
+        report {
+          ($0.hash, $0.isKept) = ("old", true)
+          $0.mistake = "f:1: no\nf:2: no"
+        }, 1),
+      .failed(
+        "the settings files have a mistake now, and the last settings that worked are used instead of them: "
+          + "f:1: no (and 1 more)"))
+    expectEqual(
+      handle(report { $0.hash = "old" }, 1),
+      .failed("the new settings were replaced by other settings before they were confirmed"))
+  }
+
   @Test("reload --confirm ends half a minute after the time limit if the outcome is still unknown")
   mutating func ends() {
     let silent = Result<StatusReport, StatusRequestError>.failure(StatusRequestError(message: "no answer"))
