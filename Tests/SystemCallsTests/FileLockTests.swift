@@ -56,8 +56,12 @@ struct FileLockTests {
   func link() throws {
     let directory = try TemporaryDirectory()
     let path = directory("lock")
-    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + "-elsewhere")
+    let target = path + "-elsewhere"
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
     #expect(throws: Errno.self) { _ = try FileLock(path) }
-    expect(!FileManager.default.fileExists(atPath: path + "-elsewhere"))
+    expect(!FileManager.default.fileExists(atPath: target))
+    try directory.write("kept", to: "lock-elsewhere")
+    #expect(throws: Errno.self) { _ = try FileLock(path) }
+    try expectEqual(String(contentsOfFile: target, encoding: .utf8), "kept")
   }
 }
