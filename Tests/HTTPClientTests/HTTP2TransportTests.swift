@@ -277,6 +277,36 @@ struct HTTP2TransportTests {
     expectEqual(bench.fixture.client.counters.requests, 3)
   }
 
+  @Test(
+    "a request that times out while its new connection opens leaves the old one, which carries the next request",
+    arguments: [HTTPTransport.auto, .http1])
+  func timedOutWhileOpening(transport: HTTPTransport) throws {
+    let bench = try Bench(";mute", alpn: transport == .auto ? "h2" : "http/1.1", transport: transport)
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+    // The time that opening leaves is too short for the old connection.
+    let failure = try bench.fixture.failure(bench.request(deadline: .milliseconds(300), usesNewConnection: true))
+    expectEqual(failure.kind, .timedOut, "\(failure)")
+    let connections = bench.fixture.client.counters.connections
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+    expectEqual(bench.fixture.client.counters.connections, connections)
+  }
+
+  @Test("if a request times out while a new connection opens for an earlier one, the old connection carries the latter")
+  func timedOutBehindOpening() throws {
+    let bench = try Bench(";mute")
+    try expectEqual(bench.fixture.response(bench.request()).status, 200)
+    var outcomes: [HTTPOutcome] = []
+    bench.fixture.client.send(bench.request(usesNewConnection: true)) { outcomes.append($0) }
+    bench.fixture.client.send(bench.request(deadline: .milliseconds(1))) { outcomes.append($0) }
+    expect(try bench.fixture.loop.runs { outcomes.count == 2 })
+    guard case .failure(let failure) = outcomes.first, case .response(let response) = outcomes.last else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    expect(failure.kind == .timedOut && response.status == 200)
+    expectEqual(bench.fixture.client.counters.connections, 1)
+  }
+
   @Test("a server without HTTP/2 gets HTTP/1.1, and requests succeed after connections are dropped")
   func fallBack() throws {
     let bench = try Bench("", alpn: "http/1.1")

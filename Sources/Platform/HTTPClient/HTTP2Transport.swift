@@ -204,7 +204,10 @@ final class HTTP2Transport {
 
   private func openingFailed(_ failure: TransportFailure) {
     stopOpening()
-    if channel == nil { failAll(failure) } else { startNext() }
+    guard channel != nil else { return failAll(failure) }
+    let earliestDeadline = loop.now.boot + HTTPClient.minimumReuseTime
+    failAll(failure) { $0.deadline < earliestDeadline }
+    startNext()
   }
 
   /// Closes the connection that is being opened. A connection that it was to replace stays in use.
@@ -242,9 +245,10 @@ final class HTTP2Transport {
     for request in requests { onHTTP1?(request) }
   }
 
-  private func failAll(_ failure: TransportFailure) {
-    let requests = queued
-    queued = []
+  /// Fails the queued requests, or some of them.
+  private func failAll(_ failure: TransportFailure, where isAffected: (QueuedRequest) -> Bool = { _ in true }) {
+    let requests = queued.filter(isAffected)
+    queued.removeAll(where: isAffected)
     armTimer()
     for request in requests { finish(request, .failure(failure)) }
   }

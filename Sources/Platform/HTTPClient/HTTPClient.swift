@@ -12,6 +12,10 @@ import URLReader
 /// no redirects, no cookies and no compressed responses. When the client is released, requests in flight are cancelled
 /// without calling their completion handlers.
 @safe package final class HTTPClient {
+  /// The minimum time until the deadline of a request that is sent on the old connection because no new one could be
+  /// opened: if it timed out there, the old connection would be closed.
+  static let minimumReuseTime = Duration.seconds(1)
+
   private let loop: EventLoop
   private let configuration: HTTPClientConfiguration
   private let meter: ConnectionMeter
@@ -172,6 +176,7 @@ import URLReader
       // The transfer was to replace the connection, which stays in use if no new one was established.
       if transfer.isSent { driver = transfer.driver } else if sendOnExistingConnection(transfer) { return }
     }
+    let usesCurrentDriver = transfer.driver === driver
     active.remove(at: index)
     let outcome = transfer.outcome(code)
     let completion = transfer.completion
@@ -183,17 +188,19 @@ import URLReader
     retire(transfer, recycling: mayResume)
     // HTTP/2 would keep the connection after a timeout; but most often the network path is dead, and all later requests
     // would use a dead socket.
-    if case .failure(let failure) = outcome, failure.kind == .timedOut { isStale = true }
+    if usesCurrentDriver, case .failure(let failure) = outcome, failure.kind == .timedOut { isStale = true }
     dropStaleConnections()
     completion?.call(outcome)
   }
 
   /// Sends a request that has had no connection yet on the existing connection.
   ///
-  /// - Returns: false if its deadline has passed, or libcurl did not accept it.
+  /// - Returns: false if too little time is left until its deadline, or libcurl did not accept it.
   private func sendOnExistingConnection(_ transfer: Transfer) -> Bool {
     let remainingTime = transfer.timesOutAt - loop.now.boot
-    guard remainingTime > .zero, (try? transfer.setDeadline(to: remainingTime)) != nil else { return false }
+    guard remainingTime >= HTTPClient.minimumReuseTime, (try? transfer.setDeadline(to: remainingTime)) != nil else {
+      return false
+    }
     unsafe transfer.driver?.remove(transfer.handle)
     let isAccepted = unsafe driver?.add(transfer.handle) == CURLM_OK
     transfer.driver = isAccepted ? driver : nil

@@ -307,6 +307,9 @@ def serve(plain, context, connections):
         if protocol == "h2":
             Connection(link, connections.pop(0) if connections else []).serve()
         else:
+            # A part with actions is for a connection with HTTP/2.
+            if connections and not connections[0]:
+                connections.pop(0)
             while link.recv():
                 link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
     except (OSError, ssl.SSLError) as error:
