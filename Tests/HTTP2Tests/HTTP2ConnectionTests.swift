@@ -463,10 +463,23 @@ struct HTTP2ConnectionTests {
     expectEqual(transcript.takeLines(), ["HEADERS 3", "DATA 3 7 END_STREAM", "answered 200 {}"])
   }
 
-  @Test("a connection that has been idle for the idle timeout is not reused")
+  @Test("a connection is not reused after the idle timeout, which begins with the last request or response")
   func idle() {
     let transcript = Transcript()
-    expect(transcript.canSend(after: .seconds(99)))
-    expect(!transcript.canSend(after: .seconds(100)))
+    var server = ScriptedServer()
+    func expectIdleTime(_ event: String) {
+      expect(transcript.canSend(after: .seconds(99)), "\(event)")
+      expect(!transcript.canSend(after: .seconds(100)), "\(event)")
+    }
+    expectIdleTime("connected")
+    transcript.now = transcript.now + .seconds(60)
+    transcript.send()
+    transcript.handle(.cancel)
+    expectIdleTime("sent")
+    transcript.now = transcript.now + .seconds(60)
+    transcript.send()
+    transcript.now = transcript.now + .seconds(10)
+    transcript.receive(server.answer(3))
+    expectIdleTime("answered")
   }
 }
