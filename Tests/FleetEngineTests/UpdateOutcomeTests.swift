@@ -131,8 +131,10 @@ struct UpdateOutcomeTests {
     expectNil(failure(429, error(exhausted))?.retryAfter)
     expectEqual(failure(429, error(exhausted, details: info("3.5s")))?.retryAfter, .milliseconds(3500))
     expectEqual(failure(429, error(exhausted), headers: [("Retry-After", "7")])?.retryAfter, .seconds(7))
-    let both = failure(429, error(exhausted, details: info("20s")), headers: [("retry-after", "7")])
-    expectEqual(both?.retryAfter, .seconds(20))
+    for (header, longer) in [("7", 20), ("30", 30)] {
+      let both = failure(429, error(exhausted, details: info("20s")), headers: [("retry-after", header)])
+      expectEqual(both?.retryAfter, .seconds(longer))
+    }
     expectEqual(failure(503, "<html>", headers: [("Retry-After", "30")])?.retryAfter, .seconds(30))
     expectEqual(failure(429, error(exhausted, details: info("99999999999s")))?.retryAfter, .seconds(900))
     for unreadable in ["-3s", "3", "nans", "infs", "0x1p3s", "1s2s", "s", "", "1e9s"] {
