@@ -18,6 +18,11 @@ struct PathWatchTests {
     expectEqual(changes, 0)
     try directory.write("", to: "ttyUSB0")
     expect(try loop.runs { changes > 0 })
+    try loop.runUntilIdle()
+    changes = 0
+    try directory.write("", to: "ttyUSB2")
+    try loop.runUntilIdle()
+    expectEqual(changes, 0)
     watch.close()
   }
 
