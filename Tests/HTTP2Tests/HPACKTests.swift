@@ -95,11 +95,12 @@ struct HPACKTests {
   @Test(
     "an invalid block is rejected",
     arguments: [
-      ("80", "index 0"), ("be", "an entry that is not there"), ("ff8080808000", "a number without bound"),
+      ("80", "index 0"), ("be", "an entry that is not there"),
+      ("007f8080808000" + String(repeating: "61", count: 127) + "00", "a number of more than five bytes"),
       ("ff", "a number without end"), ("4085", "a string without end"), ("8220", "a size update after a field"),
       ("3fe21f", "a size beyond 4,096"), ("408125a8", "a name of eight bits that are no code"),
-      ("4003616263", "a field without value"), ("00016184fffffffe", "EOS, or padding of more than seven bits"),
-    ])
+      ("4003616263", "a field without value"), ("00016184ffffffff", "EOS"),
+    ] as [(String, String)])
   func malformed(hex: String, what: String) {
     var decoder = HPACKDecoder()
     #expect(throws: HPACKDecoder.Failure.malformed, "\(what)") {
@@ -119,13 +120,14 @@ struct HPACKTests {
     }
   }
 
-  @Test("Huffman padding that is not all ones, or that fills a whole byte, is rejected")
+  @Test("Huffman padding that is not all ones, or that fills a whole byte, is rejected, and so is EOS")
   func padding() {
     // "a" is 00011.
     expectEqual(HuffmanCode.decode([0b0001_1111]), [UInt8(ascii: "a")])
     expectNil(HuffmanCode.decode([0b0001_1110]))
     expectNil(HuffmanCode.decode([0b0001_1111, 0xFF]))
-    expectNil(HuffmanCode.decode([0xFF, 0xFF, 0xFF, 0xFC]))
+    // EOS is 30 ones; the padding is valid.
+    expectNil(HuffmanCode.decode([0xFF, 0xFF, 0xFF, 0xFF]))
   }
 
   @Test("fields beyond the size limit are skipped, but still added to the table")
