@@ -59,6 +59,8 @@ final class LoopbackServer {
 
   /// Whether the server responds as soon as it has received a request's headers, and does not read the rest.
   var answersHeads = false
+  /// Whether the server responds to the first bytes that it receives, whatever they are.
+  var answersAnything = false
 
   var url: String { "http://127.0.0.1:\(port)" }
 
@@ -88,6 +90,7 @@ final class LoopbackServer {
         let count = read(descriptor, &buffer, buffer.count)
         guard count > 0 else { return drop(descriptor) }
         received += String(decoding: buffer.prefix(count), as: UTF8.self)
+        if answersAnything { return answer(received, descriptor) }
         if answersHeads, let end = received.firstIndex(ofText: "\r\n\r\n") {
           connections[descriptor]?.close()
           return answer(String(received[..<end]), descriptor)
