@@ -97,10 +97,9 @@ struct RejectionCauseTests {
 
   @Test("a certificate that is not yet valid is reported as clock skew, but not as a rejected token")
   func certificate() {
-    guard
-      case .failed(let failure) = UpdateOutcome(
-        .failure(TransportFailure(.certificateNotYetValid, "x")), from: .deliveries)
-    else {
+    let outcome = UpdateOutcome(.failure(TransportFailure(.certificateNotYetValid, "x")), from: .deliveries)
+    guard case .failed(let failure) = outcome else {
+      Issue.record("\(outcome)")
       return
     }
     expectEqual(failure.category, .clockSkew)
