@@ -55,7 +55,8 @@ package struct HTTPRequest: Equatable, Sendable {
   /// The time at which to verify the certificates of a new connection; nil for the machine's clock.
   package var certificateTime: Timestamp?
   /// Whether the request is sent on a connection that has carried no other request. If no new connection can be opened,
-  /// the request is sent on the current one, which remains in use.
+  /// the request is sent on the current one, or fails in the last second before its deadline; the current one remains
+  /// in use.
   package var usesNewConnection = false
 
   package init(
