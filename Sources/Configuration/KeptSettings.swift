@@ -135,8 +135,7 @@ package struct SettingsTexts: Equatable, Sendable {
     destination = text([.vehicle, .fleetEngine, .token]) { section, key in
       section == .token ? key == "proxy" : section.decidesDestination(by: key)
     }
-    // Whether the token is cached changes nothing about its provider.
-    (source, token) = (text([.source, .filter]), text([.token]) { _, key in key != "cache" })
+    (source, token) = (text([.source, .filter]), text([.token]))
   }
 }
 

@@ -246,7 +246,6 @@ struct SettingsLoaderTests {
     try expectEqual(change("/dev/gps0", "/dev/gps1"), ["source"])
     try expectEqual(change("[source]", "[filter]\nmax_speed = \"100 km/h\"\n[source]"), ["source"])
     try expectEqual(change("tokens.example.com", "tokens.example.org"), ["token"])
-    try expectEqual(change("[token]", "[token]\ncache = false"), [])
     try expectEqual(
       change("[token]", "[token]\nproxy = \"http://10.0.0.1:3128\""), ["destination", "token"])
   }
