@@ -191,6 +191,19 @@ struct StoredTokenTests {
     expectNil(agent.token(at: .boot + .seconds(700)))
   }
 
+  @Test("after a reload the provider is asked with the next update, while the token of the previous run is still used")
+  func reloaded() throws {
+    var agent = try agent()
+    let token = try token()
+    _ = agent.handle(.restored(token), at: AuthorizationFixture.moment(200))
+    expect(
+      agent.handle(
+        .configured(try AuthorizationFixture.context(), endpoint()), at: AuthorizationFixture.moment(201)
+      ).isEmpty)
+    expectEqual(agent.handle(.needed, at: AuthorizationFixture.moment(202)).count, 1)
+    expectEqual(agent.token(at: .boot + .seconds(202)), token)
+  }
+
   @Test("a cached token of another vehicle, an expired one, or one that is older than this run's token is not used")
   func notUsed() throws {
     var agent = try agent()

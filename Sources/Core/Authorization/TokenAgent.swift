@@ -300,7 +300,11 @@ package struct TokenAgent: Sendable {
     _ context: AuthorizationContext?, _ provider: TokenProvider, at now: Moment
   ) -> [Effect] {
     let changed = context != self.context || provider != self.provider
-    guard changed else { return [] }
+    guard changed else {
+      // A token of the previous run does not show whether the provider works with these settings.
+      if obtainedAt == nil { prefetchFrom = .boot }
+      return []
+    }
     if context != self.context { cached = nil }
     // A changed provider is asked with the next update, so that a mistake shows before the token expires.
     (prefetchFrom, obtainedAt) = (.boot, nil)

@@ -184,7 +184,7 @@ import URLReader
     // A failed handshake may be due to the TLS session, which libcurl would offer again: its easy handle has it, or,
     // since 8.12, the multi handle.
     let mayResume = code != CURLE_SSL_CONNECT_ERROR
-    if !mayResume { isStale = true }
+    if !mayResume, usesCurrentDriver { isStale = true }
     retire(transfer, recycling: mayResume)
     // HTTP/2 would keep the connection after a timeout; but most often the network path is dead, and all later requests
     // would use a dead socket.
