@@ -184,6 +184,10 @@ interval = "0s"
         self.work.cleanup()
 
 
+# socat's options for a port that the daemon may not listen on yet.
+PATIENT = "retry=100,interval=0.1"
+
+
 def pipe_to(bench, *arguments):
     """A socat that sends the data written to the returned file."""
     child = bench.run("socat", "-u", "STDIN", *arguments, stdin=subprocess.PIPE)
@@ -228,7 +232,7 @@ def client(bench):
     port, first, second = free_port(), Feed(), Feed()
     bench.start(f'type = "nmea-tcp"\nlisten = "127.0.0.1:{port}"')
     until(10, lambda: bench.status().get("uptime") is not None, "the daemon answers")
-    first.child = pipe_to(bench, f"TCP:127.0.0.1:{port}")
+    first.child = pipe_to(bench, f"TCP:127.0.0.1:{port},{PATIENT}")
 
     def write(sentences):
         first(sentences)
@@ -236,7 +240,7 @@ def client(bench):
 
     drive = Drive(write)
     bench.more(3, "from the first socat")
-    second.child = pipe_to(bench, f"TCP:127.0.0.1:{port},bind=127.0.0.2")
+    second.child = pipe_to(bench, f"TCP:127.0.0.1:{port},bind=127.0.0.2,{PATIENT}")
     until(10, lambda: len(bench.line().get("senders") or []) == 2, "both senders are named")
     first.child.kill()
     bench.more(3, "from the second socat")
@@ -266,7 +270,7 @@ def gpsd(bench):
     drive = Drive(write)
     until(20, lambda: can_connect(theirs), "gpsd")
     raw = bench.run("gpspipe", "-r", f"127.0.0.1:{theirs}", stdout=subprocess.PIPE)
-    bench.run("socat", "-u", "STDIN", f"TCP:127.0.0.1:{port}", stdin=raw.stdout)
+    bench.run("socat", "-u", "STDIN", f"TCP:127.0.0.1:{port},{PATIENT}", stdin=raw.stdout)
     bench.more(5, "through gpsd and gpspipe")
     # gpspipe's output begins with gpsd's version.
     check(bench.line()["foreign"] > 0, "gpsd's JSON is counted as foreign")
