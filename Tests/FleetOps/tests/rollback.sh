@@ -24,11 +24,14 @@ read -r health level more < "$WORK/health"
 case $2 in
   --healthy) echo "$health: so it says"; [ "$health" = healthy ] ;;
   --json)
-    waits='' paused=false cause=x
-    [ "$more" != waits ] || waits='"confirmation":{"left":9}'
-    [ "$more" != paused ] || paused=true
-    [ "$level $more" != 'warning ' ] || cause=noFix
-    echo "{\"isPaused\":$paused,\"settings\":{$waits},\"state\":{\"cause\":\"$cause\",\"level\":\"$level\"}}"
+    waits='' paused=false cause=x label=x
+    case $level/$more in
+      */waits) waits='"confirmation":{"left":9}' ;;
+      */paused) paused=true ;;
+      warning/*) cause=${more:-noFix} label='waiting for a fix' ;;
+    esac
+    state="\"cause\":\"$cause\",\"label\":\"$label\",\"level\":\"$level\""
+    echo "{\"isPaused\":$paused,\"settings\":{$waits},\"state\":{$state}}"
     ;;
 esac
 END
@@ -48,8 +51,8 @@ fresh() { # a box on which nothing has happened yet
   echo installed > "$work/state-of-dpkg"
   : > "$work/journal"
 }
-# "healthy good", "unhealthy bad"; without a fix: "healthy warning", "unhealthy warning"; also with "waits": new settings wait;
-# "healthy warning paused".
+# "healthy good", "unhealthy bad"; without a fix: "healthy warning", "unhealthy warning", also with the reason of the last rejection;
+# also with "waits": new settings wait; "healthy warning paused".
 says() { echo "$1" > "$work/health"; }
 version() { echo "$1" > "$work/installed"; }
 archive() { echo "$1" > "$work/archives/fleet-locationd_${1/:/%3a}_$architecture.deb"; }
@@ -160,11 +163,23 @@ expect "upgraded in a hall, and no fix for as long as 32 rollbacks take" 2
 runs 5
 expect "then the missing fix counts: rolled back" 1 "2 has not delivered at 5 checks"
 
-delivered
-version 2
-says "unhealthy warning"
-runs 5
-expect "the old one had a fix, and the new one has none: rolled back" 1
+for fixes in "noSatellites noSatellites" "noSatellites" " noSatellites" "inaccurate diluted"; do
+  delivered
+  says "healthy warning ${fixes%% *}"
+  runs 4
+  version 2
+  says "unhealthy warning ${fixes#"${fixes%% *}"}"
+  runs 20
+  expect "upgraded in a hall, and the last fixes of either were rejected ($fixes)" 2
+done
+
+for fixes in "" noSatellites; do
+  delivered
+  version 2
+  says "unhealthy warning $fixes"
+  runs 5
+  expect "the old one had a fix, and the new one has none, or rejects all (${fixes:-no fix}): rolled back" 1
+done
 
 delivered
 says "healthy warning"
