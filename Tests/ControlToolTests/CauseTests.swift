@@ -2,6 +2,7 @@
 import Expectations
 import Reporting
 import Delivery
+import Diagnosis
 import FixSources
 import AgentTesting
 import Authorization
@@ -118,8 +119,7 @@ struct CauseTests {
     },
     Case(name: "a source is silent, and a report was due", second: 15) { try $0.comeOnline() },
     Case(name: "bytes, and no sentence at the speeds tried so far", second: 9) {
-      let other = SourceSelector.ConfiguredSource(id: 1, label: "/dev/gps1", silenceTimeout: .seconds(10))
-      _ = $0.handle(.sources([other]), at: 0)
+      _ = $0.handle(.sources([closed]), at: 0)
       _ = $0.handle(.source(1, .detecting("/dev/gps1 sends bytes, and no NMEA sentence yet")), at: 5)
     },
     Case(name: "no fix yet", second: 5) { _ in },
@@ -370,6 +370,8 @@ struct CauseTests {
     },
   ]
 
+  /// A source that has not reported anything yet.
+  private static let closed = SourceSelector.ConfiguredSource(id: 1, label: "/dev/gps1", silenceTimeout: .seconds(10))
   private static let van = VehicleHolder(unit: "fleet-locationd@van.service", processID: 812)
 
   /// Replaces the fixture with a vehicle for on-demand trips that is online.
@@ -410,6 +412,22 @@ struct CauseTests {
     let snapshots = try CauseTests.cases.map { try outputs($0).snapshot }
     expectEqual(Set(snapshots.map { Wait($0.cause) }), Set(Wait.allCases))
     expectEqual(Set(snapshots.map { Next($0.next) }), Set(Next.allCases))
+  }
+
+  @Test("just after a start doctor waits while a source detects its baud rate, and no longer when it is lost")
+  func starting() throws {
+    var fixture = try AgentFixture()
+    func isStarting() -> Bool {
+      var report = StatusReport(fixture.snapshot())
+      report.uptime = 9
+      return ServiceFindings.isStarting(.status(report))
+    }
+    _ = fixture.handle(.sources([CauseTests.closed]), at: 0)
+    expect(isStarting())
+    _ = fixture.handle(.source(1, .detecting("/dev/gps1 sends bytes, and no NMEA sentence yet")), at: 5)
+    expect(isStarting())
+    _ = fixture.handle(.source(1, .lost("/dev/gps1 is open but silent")), at: 9)
+    expect(!isStarting())
   }
 
   @Test("the summary, `status`, `status --json` and `explain` name the same cause", arguments: CauseTests.cases)

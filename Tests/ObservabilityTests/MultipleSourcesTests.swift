@@ -83,6 +83,7 @@ struct MultipleSourcesTests {
   mutating func status() throws {
     expect(line.hasPrefix("No source: 1: no data from /dev/gps0 yet; 2: no data from /dev/gps1 yet; "))
     receivers.report(0, .lost("/dev/gps0: gone"))
+    expectEqual(report.state?.level, "warning")
     receivers.report(1, .reading("/dev/gps1 at 9600 baud"))
     receivers.reporting = [1]
     try receivers.play(1)
@@ -93,6 +94,7 @@ struct MultipleSourcesTests {
     expectEqual(report.sources?.map(\.explanation), ["/dev/gps0: gone", "no source of higher priority is good"])
     receivers.report(1, .ended)
     expect(line.hasPrefix("No source: 1: /dev/gps0: gone; 2: /dev/gps1 at 9600 baud has ended; "))
+    expectEqual(report.state?.level, "bad")
   }
 
   @Test("a single source is named without a number, even when it ends without an accepted position")

@@ -65,7 +65,7 @@ extension VehicleAgent.Snapshot {
           + "fleet-locationctl resume")
     case .noSource(let why):
       return CauseDescription(
-        reason: "noSource", label: "no source", level: .bad, detail: ": \(why)",
+        reason: "noSource", label: "no source", level: sources.isStarting ? .warning : .bad, detail: ": \(why)",
         advice: "\(ManualPage.receivers) says what to do for each kind of receiver",
         clause: "no source is read: \(why)")
     case .noFix(let since, let rejection):

@@ -96,6 +96,10 @@ package struct SourceOverview: Equatable, Sendable {
     return sources.first?.conditionText ?? "no source is set"
   }
 
+  /// Whether a source has been opened and has not reported anything yet, as while its baud rate is being detected. Each
+  /// soon sends data, or is lost.
+  package var isStarting: Bool { sources.contains { $0.condition == .waiting } }
+
   /// The names of the sources that are available, but left unread for now.
   package var unreadNames: [String] { sources.filter { $0.isUnread && $0.isAvailable }.map(\.name) }
 
