@@ -405,6 +405,19 @@ inside sed -i 's|{ credential = "token-provider" }|{ file = "/run/late-key" }|' 
 inside systemctl start fleet-locationd || fail "a start without the secret"
 until_true 5 status_says 'Waiting for a file or credential that the settings name: token.headers.Authorization: /run/late-key' ||
   fail "STATUS without the secret: $(property StatusText)"
+upgrade_says() ( # STATUS: the last lines of an upgrade while a service has this status
+  status=$1
+  systemctl() {
+    case $* in list-units*) echo fleet-locationd.service ;; *StatusText*) echo "$status" ;; *) echo active ;; esac
+  }
+  eval "$(sed -n '/^report_stopped/,/^}/p' "$here/../../packaging/debian/fleet-locationd.postinst")"
+  report_stopped
+)
+upgrade_says "$(property StatusText)" | has 'fleet-locationd.service sends nothing: Waiting for a file or credential' ||
+  fail "an upgrade does not say that the service waits for the secret"
+for status in "Waiting for a fix" "Waiting for a token" "Waiting for a newer fix of /dev/gps1" Online; do
+  [ -z "$(upgrade_says "$status; backlog 0")" ] || fail "an upgrade says of a service that runs: $(upgrade_says "$status")"
+done
 printf 'Bearer s3cret-of-the-box' | write /run/late-key
 inside chown fleet-locationd /run/late-key
 inside chmod 600 /run/late-key
