@@ -75,34 +75,31 @@ package enum FleetEngineFindings {
 
   /// Fleet Engine answers a request without a token with a JSON object that has `error`.
   private static func finding(_ response: HTTPResponse) -> Finding {
-    let json = try? JSONValue(parsing: response.body)
-    let status = json?.value(at: "error.status")?.string
-    switch (response.status, status) {
-    case (401, let status?), (403, let status?):
-      return .pass(
-        "it answers as Fleet Engine does to a request without a token: \(response.status) \(status.onOneLine)")
-    case (_, let status?):
-      return .warn(
-        .otherServer,
-        "it answers a request without a token with \(response.status) \(status.onOneLine), and not with 401",
-        "Check fleet_engine.endpoint")
-    case (let code, nil):
-      guard case .failed(let failure) = UpdateOutcome(.response(response), from: .deliveries) else {
-        return .fail(
-          .otherServer, "the server that answers is not Fleet Engine: HTTP \(code) without an error",
-          UpdateFailure.advice(for: .malformed).sentenceCase)
-      }
-      // There is nothing to do: it usually resolves itself.
-      if failure.advice == nil {
-        return .warn(
-          .fleetEngineUnavailable, "it cannot be checked now: \(failure.message)",
-          "The daemon retries by itself; try again later")
-      }
-      let isSuccess = (200..<300).contains(code)
+    let status = (try? JSONValue(parsing: response.body))?.value(at: "error.status")?.string?.onOneLine
+    let code = response.status
+    if let status, code == 401 || code == 403 {
+      return .pass("it answers as Fleet Engine does to a request without a token: \(code) \(status)")
+    }
+    guard case .failed(let failure) = UpdateOutcome(.response(response), from: .deliveries) else {
       return .fail(
-        .otherServer, "\(isSuccess ? "" : "the server that answers is not Fleet Engine: ")\(failure.message)",
+        .otherServer, "the server that answers is not Fleet Engine: HTTP \(code) without an error",
         UpdateFailure.advice(for: .malformed).sentenceCase)
     }
+    // There is nothing to do: it usually resolves itself.
+    if failure.advice == nil {
+      return .warn(
+        .fleetEngineUnavailable, "it cannot be checked now: \(failure.message)",
+        "The daemon retries by itself; try again later")
+    }
+    if let status {
+      return .warn(
+        .otherServer, "it answers a request without a token with \(code) \(status), and not with 401",
+        "Check fleet_engine.endpoint")
+    }
+    let isSuccess = (200..<300).contains(code)
+    return .fail(
+      .otherServer, "\(isSuccess ? "" : "the server that answers is not Fleet Engine: ")\(failure.message)",
+      UpdateFailure.advice(for: .malformed).sentenceCase)
   }
 
   private static func clock(_ date: Timestamp?, _ now: Moment) -> Finding {

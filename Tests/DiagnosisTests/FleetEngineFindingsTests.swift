@@ -76,11 +76,16 @@ struct FleetEngineFindingsTests {
       let busy = Self.findings(status, "<html>try later</html>")[1]
       expect(busy.severity == .warn && busy.sentence == "it cannot be checked now: HTTP \(status), a web page")
     }
+    for (status, code) in [(429, "RESOURCE_EXHAUSTED"), (500, "INTERNAL"), (503, "UNAVAILABLE")] {
+      let busy = Self.findings(status, #"{"error":{"code":\#(status),"message":"Busy.","status":"\#(code)"}}"#)[1]
+      expect(busy.code == .fleetEngineUnavailable && busy.sentence == "it cannot be checked now: \(code): Busy")
+    }
     expectEqual(Self.findings(511, "<html>log in</html>")[1].severity, .fail)
     expectEqual(
       Self.findings(404, "")[1].sentence, "the server that answers is not Fleet Engine: HTTP 404, an empty body")
     expectEqual(Self.findings(200, #"{"name":"x"}"#)[1].severity, .fail)
-    expectEqual(Self.findings(404, #"{"error":{"status":"NOT_FOUND"}}"#)[1].severity, .warn)
+    let other = Self.findings(404, #"{"error":{"status":"NOT_FOUND"}}"#)[1]
+    expect(other.severity == .warn && other.code == .otherServer)
   }
 
   @Test("a clock error is reported with its size and its direction")
