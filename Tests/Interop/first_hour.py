@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import re
+import runpy
 import socket
 import ssl
 import subprocess
@@ -342,8 +343,21 @@ def forms():
         check(json.dumps(part) in known, f"RejectionCause does not know {part!r}")
 
 
+def silence():
+    """A server that does not respond over HTTP/2 is a row of the table, and not the end of the program."""
+    program = runpy.run_path(str(PROGRAM))
+    program["HTTP2"].next = lambda connection, seconds: None
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        try:
+            program["HTTP2"](ours).request([], b"")
+        except program["Different"] as different:
+            check("no response within 60 s" in str(different), different)
+
+
 def main(binaries):
     forms()
+    silence()
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
         bench = Bench(binaries, directory, stack)
         status, text, rows = bench.run()
