@@ -33,6 +33,7 @@ struct BaudProbeTests {
     var again = [probe.baud]
     while again.count < BaudProbe.rates.count {
       now = now + BaudProbe.dwell
+      _ = probe.received(sentences: 0)
       if let next = probe.advance(at: now) { again.append(next) }
     }
     expectEqual(Set(again), Set(BaudProbe.rates))
@@ -56,6 +57,62 @@ struct BaudProbeTests {
     expectNil(probe.advance(at: .boot + BaudProbe.dwell))
     expectEqual(probe.received(sentences: 1), 2)
     expect(probe.isFound)
+  }
+
+  /// A probe that has detected 4800 baud, and whose port was closed at boot.
+  private func detected() -> BaudProbe {
+    var probe = BaudProbe()
+    probe.opened(at: .boot)
+    expectEqual(probe.advance(at: .boot + BaudProbe.dwell), 4800)
+    expectEqual(probe.received(sentences: 2), 2)
+    probe.closed()
+    return probe
+  }
+
+  @Test("a silent receiver is awaited at the baud rate that last worked; all are tried within a quarter of an hour")
+  func silence() {
+    var probe = detected()
+    var now = BootInstant.boot
+    var dwells: [Int: Int] = [:]
+    // A silent port is reopened after two rounds.
+    for _ in 0..<16 {
+      probe.opened(at: now)
+      for _ in 0..<2 * BaudProbe.rates.count {
+        dwells[probe.baud, default: 0] += 1
+        now = now + BaudProbe.dwell
+        _ = probe.advance(at: now)
+      }
+      probe.closed()
+    }
+    expectEqual(Set(dwells.keys), Set(BaudProbe.rates))
+    expectEqual(dwells[4800], 15 * 18 + 2)
+  }
+
+  @Test("noise does not keep a silent port away from the baud rate that last worked")
+  func noise() {
+    var probe = detected()
+    var now = BootInstant.boot
+    func advance(afterBytes: Bool) -> Int? {
+      if afterBytes { expectEqual(probe.received(sentences: 0), 0) }
+      now = now + BaudProbe.dwell
+      return probe.advance(at: now)
+    }
+    probe.opened(at: now)
+    expectNil(advance(afterBytes: true))
+    expectNil(advance(afterBytes: false))
+    expectNil(advance(afterBytes: true))
+    expectEqual(advance(afterBytes: true), 9600)
+    expectEqual(advance(afterBytes: false), 38_400)
+    expectEqual(advance(afterBytes: false), 4800)
+    expectNil(advance(afterBytes: false))
+  }
+
+  @Test("if the device refuses the baud rate that last worked, all others are tried without bytes too")
+  func refusedConfirmed() {
+    var probe = detected()
+    probe.opened(at: .boot)
+    expectEqual(probe.refused(), 9600)
+    expectEqual(probe.advance(at: .boot + BaudProbe.dwell), 38_400)
   }
 
   @Test("a baud rate that the device does not support is not tried again")

@@ -341,6 +341,82 @@ struct SerialSessionTests {
     expectEqual(bench.handle(.appeared), ["open at 115200"])
   }
 
+  /// A receiver at 4800 baud that has power for the first 20 s, and again later. Its baud rate is detected; at a wrong
+  /// one, each burst is garbled.
+  private struct SwitchedReceiver {
+    private var session = SerialSession(device: "/dev/gps0", baud: nil, silenceTimeout: .seconds(10), seed: 1)
+    private var now = BootInstant.boot
+    private var baud: Int?
+    private var isWatched = true
+    private var unread: [UInt8] = []
+    private var lastFixAt: BootInstant?
+
+    /// - Returns: how long after `powerOn` the first fix is available; at most a minute.
+    mutating func delay(powerOn: Int) -> Duration {
+      perform(session.handle(.start, at: now))
+      let powerOnAt = BootInstant.boot + .seconds(powerOn)
+      for second in Array(1...20) + Array(powerOn...powerOn + 60) {
+        let burstAt = BootInstant.boot + .seconds(second)
+        while let deadline = session.nextDeadline, deadline < burstAt {
+          now = max(now, deadline)
+          perform(session.handle(.deadline, at: now))
+        }
+        now = burstAt
+        receiveBurst(second)
+        if let lastFixAt, lastFixAt >= powerOnAt { return lastFixAt - powerOnAt }
+      }
+      return .seconds(60)
+    }
+
+    private mutating func receiveBurst(_ second: Int) {
+      guard let baud else { return }
+      func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+      let time = "12\(digits(second / 60))\(digits(second % 60))"
+      let bytes = Array(sentence("GPRMC,\(time),A,4500.0,N,00100.0,E,10.0,0.0,010124,,,A").utf8)
+      unread += baud == 4800 ? bytes : bytes.map { $0 ^ 0x5A }
+      if isWatched { receiveUnread() }
+    }
+
+    private mutating func receiveUnread() {
+      guard !unread.isEmpty else { return }
+      let bytes = unread
+      unread = []
+      perform(session.receive(bytes.span, at: now))
+    }
+
+    private mutating func perform(_ effects: [SourceEffect]) {
+      for effect in effects {
+        switch effect {
+        case .line(.open(let rate)):
+          (baud, isWatched, unread) = (rate, true, [])
+          perform(session.handle(.opened(isTerminal: true), at: now))
+        case .line(.setBaud(let rate)): baud = rate
+        case .line(.close): baud = nil
+        case .line(.pause): isWatched = false
+        case .line(.watch):
+          isWatched = true
+          receiveUnread()
+        case .line(.read):
+          receiveUnread()
+          perform(session.handle(.drained, at: now))
+        case .report(.fix): lastFixAt = now
+        default: break
+        }
+      }
+    }
+  }
+
+  @Test("after minutes without power, a receiver whose baud rate was detected gives a fix within 3 s, in most cases")
+  func switchedReceiver() {
+    // The times of power-on are spread over the longest time in which all baud rates are tried once.
+    let delays = (0..<20).map { number in
+      var receiver = SwitchedReceiver()
+      return receiver.delay(powerOn: 600 + 45 * number)
+    }
+    expect(delays.filter { $0 <= .seconds(3) }.count >= 12, "\(delays)")
+    expect(delays.allSatisfy { $0 <= .seconds(45) }, "\(delays)")
+  }
+
   @Test("while there is no fix, the total number of satellites in view is reported when it changes")
   func sky() {
     var bench = Bench(baud: 4800)

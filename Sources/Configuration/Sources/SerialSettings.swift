@@ -17,7 +17,7 @@ extension SerialSettings: SourceSettings {
       "The receiver's device. Prefer a name under `/dev/serial/by-id/`, which does not change."),
     Setting(
       "baud", \.baud, .baud,
-      "The port's baud rate. `\"auto\"` tries each baud rate until sentences have correct checksums, beginning with the one that last worked."
+      "The port's baud rate. `\"auto\"` tries each baud rate until sentences have correct checksums, beginning with the one that last worked. A receiver that sends nothing is awaited at that one; the others are tried every 15 minutes or less."
     ),
   ]
 

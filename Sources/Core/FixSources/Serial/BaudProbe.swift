@@ -3,7 +3,8 @@ package import Timekeeping
 
 /// Detects the baud rate of a serial receiver: the one at which sentences have valid checksums.
 ///
-/// When the port is reopened, it starts with the rate that was detected last.
+/// When the port is reopened, it starts with the rate that was detected last, and stays there until bytes arrive: a
+/// receiver without power sends nothing at any rate.
 package struct BaudProbe: Equatable, Sendable {
   /// Bits per second, most common first: the default of most modules, that of old modules and of the NMEA 0183
   /// standard, that of NMEA 0183-HS, and the rates of modules that report many satellites.
@@ -12,12 +13,19 @@ package struct BaudProbe: Equatable, Sendable {
   package static let requiredSentences = 2
   /// How long each rate is tried: two bursts of a receiver at 1 Hz.
   package static let dwell = Duration.milliseconds(2500)
+  /// Once a rate has been confirmed, all are tried in the last two of this many rounds without bytes: an adapter may
+  /// discard what arrives at a wrong rate. Of the two one is complete, even if the port is reopened in between.
+  private static let silentRounds = 32
   private var order = BaudProbe.rates
   private var index = 0
   private var sentences = 0
   private var triedSince: BootInstant?
   /// Whether the time for this rate was extended.
   private var isExtended = false
+  /// Whether the first rate of `order` was confirmed before the port was reopened.
+  private var hasConfirmedRate = false
+  /// The number of dwells that have ended since bytes were last received; after opening at least one.
+  private var silentDwells = 0
   /// Whether the rate has been confirmed since the port was opened.
   package private(set) var isFound = false
 
@@ -41,6 +49,7 @@ package struct BaudProbe: Equatable, Sendable {
   package mutating func opened(at now: BootInstant) {
     triedSince = now
     sentences = 0
+    silentDwells = max(silentDwells, 1)
     isExtended = false
     isFound = false
   }
@@ -52,14 +61,16 @@ package struct BaudProbe: Equatable, Sendable {
     let first = isFound ? baud : order.first ?? BaudProbe.rates[0]
     order = [first] + BaudProbe.rates.filter { $0 != first }
     index = 0
+    hasConfirmedRate = hasConfirmedRate || isFound
     isFound = false
   }
 
-  /// Valid sentences were received.
+  /// Bytes were received, with this number of valid sentences.
   ///
   /// - Returns: 0 until the rate is confirmed; in the call that confirms it, all sentences that count towards this;
   ///   then `count`.
   package mutating func received(sentences count: Int) -> Int {
+    silentDwells = 0
     if isFound { return count }
     sentences += max(count, 0)
     guard sentences >= BaudProbe.requiredSentences else { return 0 }
@@ -67,18 +78,31 @@ package struct BaudProbe: Equatable, Sendable {
     return sentences
   }
 
-  /// Advances to the next rate if it is due.
+  /// Whether the receiver is awaited at the confirmed rate. One that reports every three seconds is silent for a dwell
+  /// now and then, so the search for its rate ends only after two.
+  private var isAwaited: Bool {
+    let rates = BaudProbe.rates.count
+    return hasConfirmedRate && silentDwells > (index == 0 ? 0 : 1)
+      && silentDwells % (BaudProbe.silentRounds * rates) < (BaudProbe.silentRounds - 2) * rates
+  }
+
+  /// Advances to the next rate if it is due, or returns to the confirmed one.
   ///
   /// - Returns: the rate to set, if it changes.
   package mutating func advance(at now: BootInstant) -> Int? {
     guard let nextDeadline, now >= nextDeadline else { return nil }
     triedSince = now
-    // After a first sentence, the rate is tried for one more period.
-    isExtended = sentences > 0 && !isExtended
+    let previous = index
+    let next = isAwaited ? 0 : (index + 1) % order.count
+    // After a first sentence, the rate is tried for one more period; the confirmed rate after any bytes, as the first
+    // ones may be noise from the receiver's power-on.
+    let isPromising = sentences > 0 || hasConfirmedRate && index == 0 && silentDwells == 0
+    silentDwells += 1
+    isExtended = isPromising && !isExtended
     if isExtended { return nil }
     sentences = 0
-    index = (index + 1) % order.count
-    return baud
+    index = next
+    return index == previous ? nil : baud
   }
 
   /// The device does not support the rate; it is not tried again.
@@ -86,6 +110,7 @@ package struct BaudProbe: Equatable, Sendable {
   /// - Returns: the rate to set instead; nil if there is none.
   package mutating func refused() -> Int? {
     guard order.count > 1, order.indices.contains(index) else { return nil }
+    if index == 0 { hasConfirmedRate = false }
     order.remove(at: index)
     index %= order.count
     return baud
