@@ -10,7 +10,7 @@ struct ModemSentencesTests {
 
   private func examine(_ sentences: inout ModemSentences, _ bodies: [String]) -> ModemSentences.Finding {
     let bytes = bytes(bodies)
-    return sentences.examine(bytes.span, acceptsPartial: true)
+    return sentences.examine(bytes.span, acceptsPartial: true, acceptsUntimed: true)
   }
 
   private func rmc(_ time: String, _ talker: String = "GP") -> String {
@@ -36,7 +36,7 @@ struct ModemSentencesTests {
     expectEqual(examine(&sentences, [rmc("120001"), gga("120000")]), .repeated)
     expectEqual(examine(&sentences, [rmc("120001"), gga("120001")]), .repeated)
     let half = bytes([rmc("120002"), gga("120001")])
-    expectEqual(sentences.examine(half.span, acceptsPartial: false), .partial)
+    expectEqual(sentences.examine(half.span, acceptsPartial: false, acceptsUntimed: true), .partial)
     expectEqual(
       examine(&sentences, [rmc("120002"), gga("120002")]), .epoch(bytes([rmc("120002"), gga("120002")])))
     // A clock that is set back invalidates all earlier times.
@@ -60,8 +60,9 @@ struct ModemSentencesTests {
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
     expectEqual(examine(&sentences, [gga("120000"), rmc("120000")]), .first)
     let half = bytes([gga("120001"), rmc("120000")])
-    expectEqual(sentences.examine(half.span, acceptsPartial: false), .partial)
-    expectEqual(sentences.examine(half.span, acceptsPartial: true), .epoch(bytes([gga("120001")])))
+    expectEqual(sentences.examine(half.span, acceptsPartial: false, acceptsUntimed: true), .partial)
+    expectEqual(
+      sentences.examine(half.span, acceptsPartial: true, acceptsUntimed: true), .epoch(bytes([gga("120001")])))
   }
 
   @Test("if the first response mixes two epochs, the next one is still recognized as incomplete until its rest arrives")
@@ -70,9 +71,9 @@ struct ModemSentencesTests {
     func gga(_ time: String) -> String { "GPGGA,\(time).00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,," }
     _ = examine(&sentences, [gga("120000"), rmc("115959")])
     let half = bytes([gga("120001"), rmc("120000")])
-    expectEqual(sentences.examine(half.span, acceptsPartial: false), .partial)
+    expectEqual(sentences.examine(half.span, acceptsPartial: false, acceptsUntimed: true), .partial)
     let whole = bytes([gga("120001"), rmc("120001")])
-    expectEqual(sentences.examine(whole.span, acceptsPartial: false), .epoch(whole))
+    expectEqual(sentences.examine(whole.span, acceptsPartial: false, acceptsUntimed: true), .epoch(whole))
   }
 
   @Test("an epoch at midnight is newer than an epoch at the last second of the day")
@@ -92,12 +93,27 @@ struct ModemSentencesTests {
     expectEqual(examine(&sentences, [rmc("120001"), zda]), .epoch(bytes([rmc("120001")])))
   }
 
+  @Test("beside an old sentence with a time, new ones without a time mean no fix; the same ones again are a repetition")
+  func untimedBesideAbandoned() {
+    var sentences = ModemSentences()
+    let old = rmc("120000")
+    let void = "GNRMC,,V,,,,,,,,,,N"
+    let sky = "GPGSV,1,1,01,05,40,120,30"
+    expectEqual(examine(&sentences, [old]), .first)
+    let early = bytes([old, void])
+    expectEqual(sentences.examine(early.span, acceptsPartial: true, acceptsUntimed: false), .repeated)
+    expectEqual(examine(&sentences, [void, old]), .repeated)
+    expectEqual(examine(&sentences, [old, void, sky]), .untimed(bytes([void, sky])))
+    expectEqual(examine(&sentences, [sky, old, void]), .repeated)
+    expectEqual(examine(&sentences, [old, rmc("120009", "GN")]), .epoch(bytes([rmc("120009", "GN")])))
+  }
+
   @Test("damaged sentences and noise are skipped, and sentences without a time are not compared with earlier ones")
   func damage() {
     var sentences = ModemSentences()
     for noise in ["$GPRMC,1*00\r\n$$$,*", ""] {
       let bytes = Array(noise.utf8)
-      let finding = sentences.examine(bytes.span, acceptsPartial: true)
+      let finding = sentences.examine(bytes.span, acceptsPartial: true, acceptsUntimed: true)
       expectEqual(finding, .empty)
     }
     let void = "GPRMC,,V,,,,,,,,,,N"

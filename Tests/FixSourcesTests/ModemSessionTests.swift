@@ -250,6 +250,58 @@ struct ModemSessionTests {
     }
   }
 
+  @Test(
+    "a modem that loses its fix is not reported as frozen because ModemManager still has an old sentence with a time",
+    arguments: ["GN", "GP"])
+  func lostFix(talkerWithoutFix: String) throws {
+    func answer(_ lines: [String]) -> ModemSession.Input {
+      .position(ModemPosition(sentences: Array(lines.map(sentence).joined().utf8)))
+    }
+    func motion(_ second: Int, _ talker: String) -> String {
+      "\(talker)RMC,1200\(second).00,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A"
+    }
+    var session = reading()
+    var now = BootInstant.boot
+    var effects: [ModemSession.Effect] = []
+    var pauses: [Duration] = []
+    func respond(_ lines: [String]) throws {
+      effects += session.handle(answer(lines), at: now)
+      let next = try #require(session.nextDeadline)
+      pauses.append(next - now)
+      now = next
+      expectEqual(session.handle(.deadline, at: now), [.locate(path: Self.path)])
+    }
+    let old = motion(11, "GP")
+    try respond([motion(10, "GP")])
+    try respond([old])
+    // An epoch with fewer types of sentences is requested again.
+    for second in [12, 12, 13] { try respond([old, motion(second, "GN")]) }
+    expectEqual(fixes(effects).count, 3)
+
+    // In a garage.
+    (effects, pauses) = ([], [])
+    var start = now
+    let kept = talkerWithoutFix == "GN" ? old : motion(13, "GN")
+    let void = ["GNGSA,A,1,,,,,,,,,,,,,,,", kept, "\(talkerWithoutFix)RMC,,V,,,,,,,,,,N"]
+    while now < start + .seconds(60) {
+      // The signals fade; then only an azimuth changes now and then.
+      let (azimuth, signal) = (10 + pauses.count / 16, max(20 - 5 * pauses.count, 0))
+      try respond(void + ["GPGSV,1,1,02,01,40,0\(azimuth),\(signal),02,17,308,"])
+    }
+    expectNil(loss(effects))
+    expect(fixes(effects).isEmpty)
+    expect(effects.contains(.report(.sky(inView: 2))))
+    expect(pauses.dropFirst(2).allSatisfy { $0 == .seconds(2) }, "\(pauses)")
+
+    // A modem that has frozen without a fix.
+    effects = []
+    start = now
+    while now < start + .seconds(600) { try respond(void) }
+    let losses = effects.compactMap { loss([$0]) }
+    expectEqual(losses.count, 1)
+    expectEqual(losses.first?.contains("has frozen: ModemManager has repeated the same sentences for 30"), true)
+  }
+
   @Test("without a fix the modem is polled less often, and its satellites in view are reported")
   func void() {
     var session = reading()

@@ -12,13 +12,13 @@ struct ModemSentences: Equatable, Sendable {
   enum Finding: Equatable {
     /// The first sentences with times: their age is unknown.
     case first
-    /// The same times as before.
+    /// Nothing new: the same times as before, and the same sentences without a time.
     case repeated
     /// An epoch that is incomplete compared with previous ones.
     case partial
     /// The sentences of a newer epoch.
     case epoch([UInt8])
-    /// Sentences without a time: the receiver has no fix.
+    /// Sentences without a time, without any new time: the receiver has no fix.
     case untimed([UInt8])
     /// No sentences.
     case empty
@@ -56,17 +56,29 @@ struct ModemSentences: Equatable, Sendable {
   private var expectedKinds: Set<UInt64> = []
   /// The time of the last epoch.
   private var lastEpochTime: Int64?
+  /// A hash of the sentences without a time, and of the dates, in the last response.
+  private var otherContent: Int?
 
   /// Examines a response.
   ///
-  /// - Parameter acceptsPartial: whether to accept an incomplete epoch.
-  mutating func examine(_ bytes: Span<UInt8>, acceptsPartial: Bool) -> Finding {
+  /// - Parameters:
+  ///   - acceptsPartial: whether to accept an incomplete epoch.
+  ///   - acceptsUntimed: whether new sentences without a time mean that there is no fix. Those of an epoch may arrive
+  ///     after its time.
+  mutating func examine(_ bytes: Span<UInt8>, acceptsPartial: Bool, acceptsUntimed: Bool) -> Finding {
     let entries = ModemSentences.entries(in: bytes)
     guard !entries.isEmpty else { return .empty }
     let timed = entries.filter { $0.time != nil && !$0.isDate }
-    guard !timed.isEmpty else { return .untimed(ModemSentences.copy(entries, of: bytes)) }
+    let others = entries.filter { $0.time == nil || $0.isDate }
+    let content = ModemSentences.content(of: others, in: bytes)
+    let hasNewContent = content != otherContent
+    otherContent = content
+    guard !timed.isEmpty else { return .untimed(ModemSentences.copy(others, of: bytes)) }
     let fresh = timed.filter { !isKnown($0) }
-    guard var newest = fresh.first?.time else { return .repeated }
+    guard var newest = fresh.first?.time else {
+      // The times may be those of kinds that are no longer sent.
+      return acceptsUntimed && hasNewContent ? .untimed(ModemSentences.copy(others, of: bytes)) : .repeated
+    }
     for case let time? in fresh.map(\.time) where ModemSentences.isLater(time, than: newest) { newest = time }
     let epoch = timed.filter { $0.time == newest }
     let kinds = Set(epoch.map(\.address))
@@ -148,6 +160,13 @@ struct ModemSentences: Equatable, Sendable {
       index = end
     }
     return entries
+  }
+
+  /// A hash that does not depend on the order, which is arbitrary.
+  private static func content(of entries: [Entry], in bytes: Span<UInt8>) -> Int {
+    var sentences: Set<[UInt8]> = []
+    for entry in entries { sentences.insert(copy([entry], of: bytes)) }
+    return sentences.hashValue
   }
 
   private static func copy(_ entries: [Entry], of bytes: Span<UInt8>) -> [UInt8] {

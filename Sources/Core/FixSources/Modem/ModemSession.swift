@@ -90,6 +90,11 @@ package struct ModemSession: Sendable {
   private static let pollPeriod = Duration.seconds(1)
   /// The polling period without a fix.
   private static let searchPeriod = Duration.seconds(2)
+  /// How long no time may be new before new sentences without a time mean that there is no fix: more than a polling
+  /// period, and less than the one without a fix.
+  private static let untimedDelay = Duration.milliseconds(1500)
+  /// How long a receiver without a fix may repeat its sentences: without satellites they may not change.
+  private static let untimedTimeout = Duration.seconds(300)
   /// The polling period while the modem is frozen or silent.
   private static let frozenPollPeriod = Duration.seconds(5)
   /// Polling is shifted by this if a response came in the middle of an epoch or just before the next one.
@@ -122,6 +127,8 @@ package struct ModemSession: Sendable {
   /// Whether no new position has arrived since fixes became needed again.
   private var isCatchingUp = false
   private var wasPartial = false
+  /// Whether the last new sentences had no new time.
+  private var wasUntimed = false
   private var isReading = false
   /// Whether it was reported that there is no new position.
   private var isStuck = false
@@ -277,32 +284,41 @@ package struct ModemSession: Sendable {
     guard let modem else { return wait(until: nil, at: now) }
     gate.reset()
     var fixes: [Fix] = []
-    switch examine(position) {
+    var isUntimed = false
+    switch examine(position, at: now) {
     case .first:
-      (repeats, isStuck, newPositionAt) = (0, false, now)
+      (repeats, isStuck, wasUntimed, newPositionAt) = (0, false, false, now)
       return wait(until: askedAt + (isCatchingUp ? ModemSession.pollShift : ModemSession.pollPeriod), at: now)
     case .partial:
       wasPartial = true
       return wait(until: now + ModemSession.pollShift, at: now)
     case .empty: return awaitNewPosition(.silent(modem, for: now - newPositionAt), at: now)
+    case .repeated where wasUntimed && now - newPositionAt < ModemSession.untimedTimeout:
+      return reportSky(at: now) + wait(until: max(askedAt + ModemSession.searchPeriod, now), at: now)
     case .repeated: return awaitNewPosition(.frozen(modem, for: now - newPositionAt), at: now)
     case .epoch(let bytes):
       decoder.decode(bytes.span, at: now) { fixes.append($0) }
       decoder.finish { fixes.append($0) }
     case .untimed(let bytes):
       // Their age is unknown: only use the satellites in view.
+      isUntimed = true
       decoder.decode(bytes.span, at: now) { _ in }
       decoder.finish { _ in }
     case .raw(let fix): fixes.append(fix)
     }
-    (repeats, wasPartial, newPositionAt) = (0, false, now)
+    (repeats, wasPartial, wasUntimed, newPositionAt) = (0, false, isUntimed, now)
     var effects = isReading ? [] : [Effect.report(.reading("\(modem.name), of ModemManager"))]
     (isReading, isStuck, isCatchingUp, problem) = (true, false, false, nil)
     if !fixes.isEmpty { sky.noteFix(at: now) }
     effects += fixes.map { .report(.fix($0)) }
-    if let report = sky.report(inView: decoder.satellitesInView, at: now) { effects.append(.report(report)) }
+    effects += reportSky(at: now)
     let period = fixes.isEmpty ? ModemSession.searchPeriod : ModemSession.pollPeriod
     return effects + wait(until: max(askedAt + period, now), at: now)
+  }
+
+  /// Reports the satellites in view, if their number is new.
+  private mutating func reportSky(at now: BootInstant) -> [Effect] {
+    sky.report(inView: decoder.satellitesInView, at: now).map { [.report($0)] } ?? []
   }
 
   /// A response without anything new.
@@ -328,9 +344,10 @@ package struct ModemSession: Sendable {
     case raw(Fix)
   }
 
-  private mutating func examine(_ position: ModemPosition) -> ResponseKind {
+  private mutating func examine(_ position: ModemPosition, at now: BootInstant) -> ResponseKind {
     if let bytes = position.sentences {
-      switch sentences.examine(bytes.span, acceptsPartial: wasPartial) {
+      let acceptsUntimed = now - newPositionAt >= ModemSession.untimedDelay
+      switch sentences.examine(bytes.span, acceptsPartial: wasPartial, acceptsUntimed: acceptsUntimed) {
       case .first: return .first
       case .repeated: return .repeated
       case .partial: return .partial
@@ -399,6 +416,6 @@ package struct ModemSession: Sendable {
     lastRawTime = nil
     decoder = NMEADecoder(hasMarkedEnds: true)
     sky = SatelliteCountReporter()
-    (repeats, wasPartial, isReading, isStuck, isCatchingUp) = (0, false, false, false, false)
+    (repeats, wasPartial, wasUntimed, isReading, isStuck, isCatchingUp) = (0, false, false, false, false, false)
   }
 }
