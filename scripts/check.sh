@@ -46,14 +46,19 @@ compute() {
   step "fuzzing" background env SEED=1 scripts/fuzz.sh 10
 }
 packages() {
-  step "unit" make --no-print-directory unit
-  step "packages" make --no-print-directory package-test
-  step "packages under systemd" make --no-print-directory systemd-test
+  step "packages" make --no-print-directory deb
+  # Without building the packages again.
+  step "tests of the packages" make --no-print-directory --old-file deb package-test &
+  local tests=$!
+  step "packages under systemd" make --no-print-directory --old-file deb systemd-test
+  wait "$tests"
 }
 wait_for() {
+  step "unit" make --no-print-directory unit &
+  local others=$!
   step "release build" background make --no-print-directory build QUIET=--quiet
   packages &
-  local others=$!
+  others+=" $!"
   step "trials with real processes" make --no-print-directory interop PART=trials &
   others+=" $!"
   step "receivers and gpsd" make --no-print-directory interop PART=receivers &

@@ -31,7 +31,7 @@ fi
 build() {
   # --sanitize=fuzzer alone leaves Swift code without counters, so libFuzzer sees no coverage. Swift writes no table of
   # addresses, so C++ must not either.
-  swift build "$@" --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
+  swift build "$@" --disable-index-store --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
     -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp -Xcxx -fno-sanitize-coverage=pc-table >"$work/build" 2>&1 ||
     { cat "$work/build" >&2; exit 1; }
 }
