@@ -589,10 +589,10 @@ struct TimeScenarios {
   func queuedFromFuture() throws {
     let world = try World.drive(
       Scenario(
-        seed: 674_750, duration: 91, drive: .steady(0),
+        seed: 674_750, duration: 95, drive: .steady(0),
         faults: [Fault(.providerForeign, 8..<9), Fault(.noise(0.3), 10..<81), Fault(.ahead(18), 8..<9)], noise: 0,
         baud: 115_200, isAutobaud: true))
-    expectEqual(world.applied(0..<91).map { World.second(of: $0.live) }, [26, 89])
+    expectEqual(world.applied(0..<95).map { World.second(of: $0.live) }, [26, 91])
   }
 
   @Test("after a burst of a minute, whose clock also jumped, the first position is where the vehicle is")
