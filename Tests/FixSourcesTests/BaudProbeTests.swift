@@ -107,6 +107,19 @@ struct BaudProbeTests {
     expectNil(advance(afterBytes: false))
   }
 
+  @Test("a receiver that now sends at another baud rate, and only every five seconds, is detected within 15 minutes")
+  func slowExchanged() {
+    var probe = detected()
+    var now = BootInstant.boot
+    probe.opened(at: now)
+    for dwell in 0..<360 where !probe.isFound {
+      if dwell.isMultiple(of: 2) { _ = probe.received(sentences: probe.baud == 38_400 ? 3 : 0) }
+      now = now + BaudProbe.dwell
+      _ = probe.advance(at: now)
+    }
+    expectEqual(probe.isFound ? probe.baud : nil, 38_400)
+  }
+
   @Test("if the device refuses the baud rate that last worked, all others are tried without bytes too")
   func refusedConfirmed() {
     var probe = detected()

@@ -293,6 +293,12 @@ struct ModemSessionTests {
     expect(effects.contains(.report(.sky(inView: 2))))
     expect(pauses.dropFirst(2).allSatisfy { $0 == .seconds(2) }, "\(pauses)")
 
+    // After a pause, although nothing changes.
+    effects = session.setNeeded(false, at: now) + session.setNeeded(true, at: now)
+    start = now
+    while now < start + .seconds(60) { try respond(void) }
+    expectNil(loss(effects))
+
     // A modem that has frozen without a fix.
     effects = []
     start = now

@@ -12,7 +12,7 @@ struct ModemSentences: Equatable, Sendable {
   enum Finding: Equatable {
     /// The first sentences with times: their age is unknown.
     case first
-    /// Nothing new: the same times as before, and the same sentences without a time.
+    /// Nothing new that counts.
     case repeated
     /// An epoch that is incomplete compared with previous ones.
     case partial

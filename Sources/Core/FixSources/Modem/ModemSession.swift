@@ -287,7 +287,8 @@ package struct ModemSession: Sendable {
     var isUntimed = false
     switch examine(position, at: now) {
     case .first:
-      (repeats, isStuck, wasUntimed, newPositionAt) = (0, false, false, now)
+      // After a pause without a fix the first sentences may be the old ones.
+      (repeats, isStuck, wasUntimed, newPositionAt) = (0, false, wasUntimed && isCatchingUp, now)
       return wait(until: askedAt + (isCatchingUp ? ModemSession.pollShift : ModemSession.pollPeriod), at: now)
     case .partial:
       wasPartial = true

@@ -13,8 +13,8 @@ package struct BaudProbe: Equatable, Sendable {
   package static let requiredSentences = 2
   /// How long each rate is tried: two bursts of a receiver at 1 Hz.
   package static let dwell = Duration.milliseconds(2500)
-  /// Once a rate has been confirmed, all are tried in the last two of this many rounds without bytes: an adapter may
-  /// discard what arrives at a wrong rate. Of the two one is complete, even if the port is reopened in between.
+  /// Once a rate has been confirmed, all are tried in the last two of this many rounds without sentences: an adapter
+  /// may discard what arrives at a wrong rate. Of the two one is complete, even if the port is reopened in between.
   private static let silentRounds = 32
   private var order = BaudProbe.rates
   private var index = 0
@@ -26,6 +26,8 @@ package struct BaudProbe: Equatable, Sendable {
   private var hasConfirmedRate = false
   /// The number of dwells that have ended since bytes were last received; after opening at least one.
   private var silentDwells = 0
+  /// The number of dwells that have ended since a valid sentence was last received.
+  private var fruitlessDwells = 0
   /// Whether the rate has been confirmed since the port was opened.
   package private(set) var isFound = false
 
@@ -73,6 +75,7 @@ package struct BaudProbe: Equatable, Sendable {
     silentDwells = 0
     if isFound { return count }
     sentences += max(count, 0)
+    if count > 0 { fruitlessDwells = 0 }
     guard sentences >= BaudProbe.requiredSentences else { return 0 }
     isFound = true
     return sentences
@@ -83,7 +86,7 @@ package struct BaudProbe: Equatable, Sendable {
   private var isAwaited: Bool {
     let rates = BaudProbe.rates.count
     return hasConfirmedRate && silentDwells > (index == 0 ? 0 : 1)
-      && silentDwells % (BaudProbe.silentRounds * rates) < (BaudProbe.silentRounds - 2) * rates
+      && fruitlessDwells % (BaudProbe.silentRounds * rates) < (BaudProbe.silentRounds - 2) * rates
   }
 
   /// Advances to the next rate if it is due, or returns to the confirmed one.
@@ -98,6 +101,7 @@ package struct BaudProbe: Equatable, Sendable {
     // ones may be noise from the receiver's power-on.
     let isPromising = sentences > 0 || hasConfirmedRate && index == 0 && silentDwells == 0
     silentDwells += 1
+    fruitlessDwells += 1
     isExtended = isPromising && !isExtended
     if isExtended { return nil }
     sentences = 0
