@@ -25,7 +25,7 @@ package struct ConfigurationError: Error, Equatable, Sendable {
     self.warnings = warnings
   }
 
-  /// Whether all mistakes are missing files, credentials or host names, which may appear later.
+  /// Whether all mistakes are missing or empty files, credentials or host names, which may appear later.
   package var mayAppearLater: Bool { diagnostics.allSatisfy(\.mayAppearLater) }
 
   /// Whether this user has no permission to read one of the settings files.

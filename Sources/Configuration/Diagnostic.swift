@@ -32,7 +32,7 @@ package struct Diagnostic: Hashable, Sendable {
   package let key: String?
   /// What is wrong and what is allowed.
   package let message: String
-  /// Whether a file, credential or host name that the settings refer to is missing, and may appear later.
+  /// Whether a file, credential or host name that the settings refer to is missing or empty, and may appear later.
   package let mayAppearLater: Bool
   /// Whether this user has no permission to read the settings file.
   package let isPermissionDenied: Bool

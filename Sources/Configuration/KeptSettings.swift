@@ -11,10 +11,10 @@ package struct KeptSettings: Sendable {
   package struct Refusal: Error, Equatable, Sendable {
     /// Continues a sentence that begins with "The kept settings".
     package let message: String
-    /// Whether the only reason is a missing file, credential or host name, which may appear later.
+    /// Whether the only reason is a missing or empty file, credential or host name, which may appear later.
     package var mayAppearLater = false
 
-    /// - Parameter mayAppearLater: whether the only reason is a missing file, credential or host name.
+    /// - Parameter mayAppearLater: whether the only reason is a missing or empty file, credential or host name.
     package init(message: String, mayAppearLater: Bool = false) {
       self.message = message
       self.mayAppearLater = mayAppearLater

@@ -35,7 +35,7 @@ struct ValueProblem: Error, Equatable {
   let message: String
   /// Where the problem is; nil if it is at the value.
   var position: SourcePosition?
-  /// Whether the value refers to a file, credential or host name that is missing and may appear later.
+  /// Whether the value refers to a file, credential or host name that is missing or empty, and may appear later.
   var mayAppearLater = false
 
   /// The problem of a value that has a different type.

@@ -63,6 +63,10 @@ enum VehicleIDSource: Equatable, Sendable {
     } catch {
       throw ValueProblem(message: "\(name) \(error.explanation)", mayAppearLater: error == .missing)
     }
+    // A shell creates the file before it writes the ID, and a power cut may leave it empty.
+    guard !SettingsFile.isEmpty(bytes) else {
+      throw ValueProblem(message: "\(name) is empty; the vehicle's ID is expected", mayAppearLater: true)
+    }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw ValueProblem(message: "\(name) is not UTF-8 text")
     }

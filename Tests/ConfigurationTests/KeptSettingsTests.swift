@@ -363,11 +363,11 @@ struct KeptSettingsTests {
     }
   }
 
-  @Test("a missing file or credential is marked as one that may appear later, and a mistake is not")
+  @Test("a missing or empty file or credential is marked as one that may appear later, and a mistake is not")
   func absence() throws {
-    func error(_ text: String) -> ConfigurationError? {
+    func error(_ text: String, _ machine: TestMachine = TestMachine()) -> ConfigurationError? {
       do throws(ConfigurationError) {
-        _ = try TestMachine().adding(text).load()
+        _ = try machine.adding(text).load()
         return nil
       } catch {
         return error
@@ -375,9 +375,17 @@ struct KeptSettingsTests {
     }
     let late = Self.good.replacing("\"truck-17\"", with: "{ file = \"/run/id\" }")
     expectEqual(error(late)?.mayAppearLater, true)
-    expectEqual(error(Self.good.replacing("\"truck-17\"", with: "{ credential = \"id\" }"))?.mayAppearLater, true)
+    let credential = Self.good.replacing("\"truck-17\"", with: "{ credential = \"id\" }")
+    expectEqual(error(credential)?.mayAppearLater, true)
     expectEqual(error(Self.good.replacing("[token]", with: "[token]\nca_file = \"ca.pem\""))?.mayAppearLater, true)
     expectEqual(error(late.replacing("\"20s\"", with: "20"))?.mayAppearLater, false)
     expectEqual(error("")?.mayAppearLater, false)
+    var machine = TestMachine()
+    machine.variables["CREDENTIALS_DIRECTORY"] = "/run/c"
+    for (id, mayAppearLater) in [("", true), (" \n", true), ("\u{0}\u{0}", true), ("a/b", false)] {
+      machine.files = ["/run/id": Array(id.utf8), "/run/c/id": Array(id.utf8)]
+      expectEqual(error(late, machine)?.mayAppearLater, mayAppearLater)
+      expectEqual(error(credential, machine)?.mayAppearLater, mayAppearLater)
+    }
   }
 }

@@ -37,7 +37,7 @@ struct VehicleIDSourceTests {
       ("\" a\"", "begins or ends with a space"),
       ("\"\(String(repeating: "x", count: 65))\"", "has 65 characters; an ID has at most 64"),
       ("{ file = \"/etc/none\" }", "the file /etc/none does not exist"),
-      ("{ file = \"/etc/empty\" }", "the ID in /etc/empty is empty"),
+      ("{ file = \"/etc/empty\" }", "the file /etc/empty is empty"),
       ("{ file = \"/etc/latin1\" }", "is not UTF-8"),
       ("{ credential = \"other\" }", "the credential other does not exist"),
       ("{ credential = \"a/b\" }", "is not the name of a credential"),

@@ -4,7 +4,7 @@ import FileTesting
 import Foundation
 import Testing
 
-/// A daemon whose settings name a file that does not exist yet.
+/// A daemon whose settings name a file that does not exist yet, or is empty.
 struct SettingsWaitTests {
   private func ask(_ bench: TestBench, _ arguments: String...) throws -> ChildProcess {
     let process = try ChildProcess("fleet-locationctl", arguments + ["--socket", bench.directory("control.sock")])
@@ -51,5 +51,18 @@ struct SettingsWaitTests {
       receiver.send(drive.next())
       return bench.emulator?.accepted.isEmpty == false
     }
+  }
+
+  @Test("the daemon waits while the file of the vehicle's ID is empty, because it is just being written")
+  func emptyVehicleID() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let id = try bench.directory.write("", to: "vehicle-id")
+    bench.settings["vehicle.vehicle_id"] = "{ file = \"\(id)\" }"
+    let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    try bench.wait("its status") { daemon.notifications.statuses.last?.hasPrefix("Waiting for a file") == true }
+    try bench.directory.write("\(TestBench.vehicle)\n", to: "vehicle-id")
+    try expectEqual(ask(bench, "reload").exitCode, 0)
+    try bench.wait("it opens the receiver") { receiver.isOpened }
   }
 }
