@@ -34,6 +34,7 @@ package struct SettingsFile: Equatable, Sendable {
     var root: TOMLValue?
     var replacements: [TOMLValue.Replacement] = []
     var malformed: [Diagnostic] = []
+    var empty: [String] = []
     for file in files {
       let bytes: [UInt8]
       do throws(Diagnostic) {
@@ -42,6 +43,7 @@ package struct SettingsFile: Equatable, Sendable {
         unreadable.append(error)
         continue
       }
+      if bytes.isEmpty { empty.append(file) }
       do throws(Diagnostic) {
         let value = try TOMLParser.parse(bytes, file: file)
         replacements += root?.replacements(by: value, merges: isMerged) ?? []
@@ -57,6 +59,11 @@ package struct SettingsFile: Equatable, Sendable {
     var file = try SettingsFile(root: root, files: files, main: path, environment: environment)
     file.replacements = replacements
     file.warnings += SettingsDestination.warnings(about: replacements, main: path)
+    file.warnings += empty.map {
+      Diagnostic(
+        position: SourcePosition(file: $0),
+        message: "is empty, perhaps because of a power cut; write it again, or delete it")
+    }
     file.warnings += ignored.map {
       Diagnostic(
         position: SourcePosition(file: $0),

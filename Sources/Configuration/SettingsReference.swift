@@ -16,7 +16,7 @@ package enum SettingsReference {
 
       The settings are one TOML file, `/etc/fleet-locationd/fleet-locationd.toml`, and the files `conf.d/*.toml` next to it, which are
       merged into it in the order of their names: a key of a later file replaces the same key of an earlier one; sections and
-      headers are merged. A file of `conf.d` that replaces a vehicle or a server of the main file causes a warning.
+      headers are merged. A file of `conf.d` that is empty, or replaces a vehicle or a server of the main file, causes a warning.
       `fleet-locationd@NAME` reads `/etc/fleet-locationd/NAME.toml` instead, shares `conf.d`, and has `NAME.toml.d/*.toml` of its own,
       which are merged last. Paths are relative to the directory of the main file.
 

@@ -101,7 +101,7 @@ struct SettingsFileTests {
   func ignoredFiles() throws {
     let file = try machine.adding(
       minimal(),
-      ["10.conf": "[log]", "20.toml": "", "20.toml~": "", "30.toml.dpkg-old": "", ".40.swp": "", "notes~": ""]
+      ["10.conf": "[log]", "20.toml": "#", "20.toml~": "", "30.toml.dpkg-old": "", ".40.swp": "", "notes~": ""]
     ).load()
     expectEqual(
       file.warnings.map(\.description),
@@ -109,6 +109,16 @@ struct SettingsFileTests {
         "/etc/f/conf.d/10.conf: is ignored: only files whose name ends in .toml are read"
       ])
     expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/20.toml"])
+  }
+
+  @Test("an empty file of conf.d or f.toml.d, which a power cut may leave, is named in a warning")
+  func emptyFiles() throws {
+    var machine = machine.adding(minimal(), ["10.toml": "", "20.toml": "# nothing yet\n", "30.toml": "\n"])
+    machine.files["/etc/f/f.toml.d/40.toml"] = []
+    let message = "is empty, perhaps because of a power cut; write it again, or delete it"
+    try expectEqual(
+      machine.load().warnings.map(\.description),
+      ["/etc/f/conf.d/10.toml: \(message)", "/etc/f/f.toml.d/40.toml: \(message)"])
   }
 
   @Test("files in f.d, which is named after the settings file f.toml but lacks the .toml, are ignored with a warning")
