@@ -67,7 +67,7 @@ extension Event.Kind {
     case .settingsAwaited:
       (
         "def64e5a544b412594d61273ab1da436", .error,
-        "A file or credential that the settings name does not exist. The daemon checks again every 5 s to 60 s, and exits after 15 min so that systemd restarts it, because systemd provides credentials only at a start."
+        "A file or credential that the settings name does not exist or is empty. The daemon checks again every 5 s to 60 s, and exits after 15 min so that systemd restarts it, because systemd provides credentials only at a start."
       )
     case .settingsWarning:
       (
