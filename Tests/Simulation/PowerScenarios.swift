@@ -251,6 +251,16 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
+  @Test("a date that a wrong machine clock has given, and not the receiver, removes no queued position")
+  func datelessWithoutClock() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<1200)],
+        acts: [(600, .powerCut(afterEffects: 0, seconds: 30)), (610, .clockStep(-86_400))], wallError: 0,
+        settings: [.commitInterval(5)], isDateless: true))
+    expect(!world.removals.contains { [.misdated, .expired].contains($0.reason) })
+  }
+
   @Test("while the disk is full, positions stay in memory and none is lost; the journal reports the fault and its end")
   func diskFull() throws {
     let world = try World.drive(

@@ -177,6 +177,15 @@ struct TimeScenarios {
     expect(world.agent.delivery.backlog.isEmpty)
   }
 
+  @Test("a provider that is half a minute behind removes no position that was queued before its first response")
+  func providerHalfAMinuteBehind() throws {
+    // One update is known to have a wrong time.
+    let world = try World.run(
+      Scenario(
+        duration: 700, faults: [Fault(.unreachable, 0..<400), Fault(.providerClock(-30), 0..<700)], wallError: 600))
+    expect(!world.removals.contains { $0.reason == .misdated })
+  }
+
   @Test(
     "after a kill that follows the first update of a boot, the next run knows the time, and sends no future position")
   func aheadAndKilled() throws {

@@ -9,8 +9,9 @@ package import Timekeeping
 package struct SteadyTime: Sendable {
   /// How long timestamps must be consistent before they count.
   package static let settlingTime = Duration.seconds(300)
-  /// A larger difference from elapsed time between two timestamps is a step.
-  private static let tolerance = Duration.seconds(60)
+  /// A larger difference from elapsed time between two timestamps is a step. After a smaller one, the timestamps before
+  /// it may have been the right ones.
+  package static let tolerance = Duration.seconds(60)
 
   private var newest: (stamp: Timestamp, at: BootInstant)?
   private var steadySince = BootInstant.boot

@@ -398,7 +398,8 @@ package struct DeliveryAgent: Sendable {
     guard let (time, othersAreDue) = expiry.check(at: now) else { return [] }
     forget(after: time)
     let oldest = time - configuration.maxAge
-    return DeliveryAgent.effects(backlog.expire(before: oldest) + backlog.removeMisdated(after: time))
+    let changes = backlog.expire(before: oldest) + backlog.removeMisdated(after: time + SteadyTime.tolerance)
+    return DeliveryAgent.effects(changes)
       + (othersAreDue ? [.forgetOthers(before: oldest)] : [])
   }
 

@@ -311,7 +311,10 @@ package struct VehicleAgent: Sendable {
     }
     policy.observe(accepted, at: now.boot)
     if let newest = policy.newest, !isSuspended { fixes.track.observe(newest.coordinate, at: now.boot) }
-    delivery.observe(accepted.time, at: now.boot)
+    // A date that came from the machine's clock must not remove positions with a right one.
+    if accepted.fix.timestamp != nil || configuration.filter.usesRecordedTimes || clock.assessment.isConfirmed {
+      delivery.observe(accepted.time, at: now.boot)
+    }
     // Times of a recording or a simulator are not a reference, and neither is a date that came from the machine's
     // clock.
     guard !configuration.filter.usesRecordedTimes, accepted.fix.quality != .simulated else { return }

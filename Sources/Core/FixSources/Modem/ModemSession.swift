@@ -198,7 +198,7 @@ package struct ModemSession: Sendable {
 
   /// The first position after a suspension of polling may be from before it, and only serves to recognize the first new
   /// one.
-  mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) -> [Effect] {
+  package mutating func setNeeded(_ isNeeded: Bool, at now: BootInstant) -> [Effect] {
     let wasSuspended = isPollingSuspended
     self.isNeeded = isNeeded
     guard case .waiting = state else {

@@ -15,7 +15,8 @@ package struct BaudProbe: Equatable, Sendable {
   package static let dwell = Duration.milliseconds(2500)
   /// Once a rate has been confirmed, all are tried in the last two of this many rounds without sentences: an adapter
   /// may discard what arrives at a wrong rate. Of the two one is complete, even if the port is reopened in between.
-  private static let silentRounds = 32
+  /// With an odd number of rates and of rounds, a receiver that sends in every second dwell is found, too.
+  private static let silentRounds = 31
   private var order = BaudProbe.rates
   private var index = 0
   private var sentences = 0
@@ -81,13 +82,16 @@ package struct BaudProbe: Equatable, Sendable {
     return sentences
   }
 
-  /// Whether the receiver is awaited at the confirmed rate. One that reports every three seconds is silent for a dwell
-  /// now and then, so the search for its rate ends only after two.
-  private var isAwaited: Bool {
+  /// Whether the confirmed rate is preferred to the others.
+  private var isPreferred: Bool {
     let rates = BaudProbe.rates.count
-    return hasConfirmedRate && silentDwells > (index == 0 ? 0 : 1)
+    return hasConfirmedRate
       && fruitlessDwells % (BaudProbe.silentRounds * rates) < (BaudProbe.silentRounds - 2) * rates
   }
+
+  /// Whether the receiver is awaited at the confirmed rate. One that reports every three seconds is silent for a dwell
+  /// now and then, so the search for its rate ends only after two.
+  private var isAwaited: Bool { isPreferred && silentDwells > (index == 0 ? 0 : 1) }
 
   /// Advances to the next rate if it is due, or returns to the confirmed one.
   ///
@@ -99,7 +103,7 @@ package struct BaudProbe: Equatable, Sendable {
     let next = isAwaited ? 0 : (index + 1) % order.count
     // After a first sentence, the rate is tried for one more period; the confirmed rate after any bytes, as the first
     // ones may be noise from the receiver's power-on.
-    let isPromising = sentences > 0 || hasConfirmedRate && index == 0 && silentDwells == 0
+    let isPromising = sentences > 0 || isPreferred && index == 0 && silentDwells == 0
     silentDwells += 1
     fruitlessDwells += 1
     isExtended = isPromising && !isExtended
