@@ -202,3 +202,14 @@ since=$(inside date +%s)
 for _ in 1 2 3; do inside systemctl start fleet-locationd-rollback.service; done
 lines=$(inside journalctl -q -o cat --since "@$since" -u fleet-locationd-rollback.service -u fleet-locationd-rollback.timer)
 [ -z "$lines" ] || fail "the journal has: $lines"
+
+step "the commands before an image is made: a copy of the box gets another machine ID"
+# As on a box that Debian's installer has made: dbus-daemon's postinst writes a copy of the ID.
+inside cp --remove-destination /etc/machine-id /var/lib/dbus/machine-id
+before=$(inside cat /etc/machine-id)
+commands=$(sed -n '/^\*\*The image\*\*/,/^Boxes that share/s/^    //p' "$repository/docs/fleet.md")
+inside sh -ec "$commands"
+# systemd does this at the boot. Without a path it would use the ID of the container.
+inside systemd-machine-id-setup --root=/proc/1/root >"$work/setup" 2>&1 || fail "$(cat "$work/setup")"
+[ "$(inside cat /etc/machine-id | wc -c)" -eq 33 ] || fail "no machine ID: $(cat "$work/setup")"
+[ "$(inside cat /etc/machine-id)" != "$before" ] || fail "the copy has the machine ID of the box: $(cat "$work/setup")"
