@@ -135,6 +135,24 @@ until_true 30 is "" 'fleet_locationd_online{vehicle="truck-17"}' || fail "it is 
 is 1 fleet:boxes || fail "the box is no part of the fleet any more"
 is "" fleet_box_off_timestamp_seconds || fail "that is announced like a shutdown"
 
+step "the announcement of a shutdown has the daemon's time, and is not from before its last update"
+announced() { # CLOCK-OFFSET LAST-UPDATE: prints the announced time; both times in seconds from now, by the machine's clock
+  local now
+  now=$(inside date +%s)
+  write /run/fleet-locationd-clock/fleet_locationd.prom <<END
+fleet_locationd_paused{provider="p",vehicle="v"} 0
+fleet_locationd_clock_offset_seconds{provider="p",vehicle="v"} $1
+fleet_locationd_last_update_timestamp_seconds{provider="p",vehicle="v"} $((now + $2)).5
+END
+  inside fleet-metrics off | awk -v now="$now" '/^fleet_box_off_timestamp_seconds{provider="p",vehicle="v"} / { print $2 - now }'
+}
+is_soon_after() { [ "$1" -ge "$2" ] && [ "$1" -lt $(($2 + 10)) ]; }
+behind=$(announced -300.4 290) slightly=$(announced 0 20) ahead=$(announced 1800.4 -1900)
+inside rm -r /run/fleet-locationd-clock
+is_soon_after "$behind" 300 || fail "with a clock that is 300 s behind: $behind"
+is_soon_after "$slightly" 21 || fail "with a clock that is 20 s behind, which counts as right: $slightly"
+is_soon_after "$ahead" -1800 || fail "with a clock that is 1,800 s ahead: $ahead"
+
 step "a box that is shut down announces it, although its next push is minutes away"
 inside systemctl start fleet-locationd
 inside sed -i s/flushInterval=3s/flushInterval=6m/ /etc/systemd/system/fleet-metrics-push.service
@@ -143,7 +161,7 @@ inside systemctl daemon-reload
 inside systemctl restart fleet-metrics-push
 container down
 use central
-announced='fleet_box_off_timestamp_seconds{provider="test-project", vehicle="truck-17"}'
-until_true 10 is 1 "count($announced)" || fail "it is not announced: $(ask fleet_box_off_timestamp_seconds)"
-is 1 "count($announced >= on (vehicle) last_over_time(fleet_locationd_last_update_timestamp_seconds[1h]))" ||
-  fail "it is from before the last update: $(ask "$announced")"
+announcement='fleet_box_off_timestamp_seconds{provider="test-project", vehicle="truck-17"}'
+until_true 10 is 1 "count($announcement)" || fail "it is not announced: $(ask fleet_box_off_timestamp_seconds)"
+is 1 "count($announcement >= on (vehicle) last_over_time(fleet_locationd_last_update_timestamp_seconds[1h]))" ||
+  fail "it is from before the last update: $(ask "$announcement")"
