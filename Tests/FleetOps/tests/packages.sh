@@ -104,8 +104,19 @@ until_true 20 online || fail "canary is not online with $good"
 use stable
 is_installed "$first" || fail "stable has $(installed)"
 
-step "promoted in stages: 0 %, about half of the boxes at 50 %, all at 100 %"
+# Prints the machine ID of the first box of a thousand for which apt chooses this version.
+first_box_with() { # VERSION
+  inside sh -c 'for box in $(seq 1000); do
+    id=$(echo $box | md5sum | cut -c1-32)
+    ! apt-cache -o APT::Machine-ID=$id policy fleet-locationd | grep -qxF "  Candidate: $1" || { echo $id; break; }; done' sh "$1"
+}
+step "promoted in stages: one box of 101 at 0 %, about half of the boxes at 50 %, all at 100 %"
 stage 0
+update_lists || fail "apt-get update: $(cat "$work/apt")"
+# apt draws a number from 0 to 100, and excludes the box if it is greater than the percentage.
+[ -n "$(first_box_with "$good")" ] || fail "at 0 % none of a thousand boxes is offered $good"
+# The box under test has the ID of one that is excluded, because one of 101 is not.
+printf 'APT::Machine-ID "%s";\n' "$(first_box_with "$first")" | write /etc/apt/apt.conf.d/53machine-id
 upgrade
 is_installed "$first" || fail "at 0 % stable has $(installed)"
 stage 50
