@@ -20,6 +20,20 @@ cp systemd/fleet-locationd.service "$work/"
 judge "$work/fleet-locationd.service"
 scripts/template-unit.sh > "$work/fleet-locationd@truck.service"
 judge "$work/fleet-locationd@truck.service"
+# A class of devices that does not exist when the unit starts is left out of its device rules: the module is loaded first.
+while read -r class; do
+  case $class in
+    ttyUSB) module=usbserial ;;
+    ttyACM) module=cdc_acm ;;
+    # Ports of the board exist since the boot.
+    ttyS | ttyAMA | ttymxc) continue ;;
+    *) module=$class ;;
+  esac
+  for key in Wants After; do
+    grep -q "^$key=.*modprobe@$module\.service" systemd/fleet-locationd.service ||
+      { echo "fleet-locationd.service allows char-$class, and has no $key=modprobe@$module.service" >&2; exit 1; }
+  done
+done < <(sed -n 's/^DeviceAllow=char-\([^ ]*\) .*/\1/p' systemd/fleet-locationd.service)
 cp systemd/fleet-locationd-{settings,failed,retry,retry-due}.* "$work/"
 cp systemd/fleet-locationd-settings@.path "$work/fleet-locationd-settings@truck.toml.d.path"
 complaints=$(systemd-analyze verify "$work"/fleet-locationd-{settings,failed,retry,retry-due}.* \
