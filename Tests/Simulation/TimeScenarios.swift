@@ -34,10 +34,12 @@ struct TimeScenarios {
   func droppedAndThinned() throws {
     let world = try World.drive(
       Scenario(
-        seed: 92_159, duration: 73, drive: .steady(14.0),
-        faults: [Fault(.ahead(18), 33..<38), Fault(.undated, 5..<82)], wallError: 1_576_800_000, noise: 0.0,
-        settings: [.maxLocations(2)], hasCertificates: true))
-    expect(world.removals.contains { $0.reason == .misdated })
+        seed: 92_159, duration: 130, drive: .steady(14.0),
+        faults: [Fault(.ahead(18), 33..<38), Fault(.undated, 5..<40), Fault(.unreachable, 46..<110)],
+        wallError: 1_576_800_000, noise: 0.0, settings: [.maxLocations(2)], hasCertificates: true))
+    let reasons = world.removals.map(\.reason)
+    let dropped = try #require(reasons.firstIndex(of: .misdated))
+    expect(reasons[dropped...].contains(.thinned), "\(reasons)")
     // Here the misdated position was delivered before the thinning; the vehicle was there at the reported time too.
     let delivered = try World.drive(
       Scenario(
@@ -54,7 +56,7 @@ struct TimeScenarios {
   func impossibleDate() throws {
     let parked = try World.drive(
       Scenario(
-        seed: 94_379, duration: 247, drive: .steady(0.0),
+        seed: 94_379, duration: 300, drive: .steady(0.0),
         faults: [Fault(.providerStale, 145..<188), Fault(.ahead(1_650_000_000), 202..<207)],
         acts: [(66, .powerCut(afterEffects: 6, seconds: 41)), (104, .goOffline)], wallError: nil, noise: 0.0,
         settings: [.trips(reportsState: true, offlineOnStop: true)], hasCertificates: true))

@@ -290,16 +290,15 @@ package struct VehicleAgent: Sendable {
 
   /// Processes the next position of the vehicle.
   ///
-  /// - Parameter invalidatesLater: whether queued timestamps after this one were wrong.
+  /// - Parameter invalidatesLater: whether either this timestamp or the queued ones after it are wrong.
   mutating func ingest(
     _ accepted: FixFilter.Accepted, invalidatesLater: Bool, at now: Moment, _ effects: inout [Effect]
   ) {
     noteFix(accepted.fix, at: now.boot, &effects)
     if arePositionsMonitored, !isSuspended { effects.append(.position(accepted)) }
     if invalidatesLater {
-      // Until they are confirmed, the bounds by which a receiver is corrected may be wrong, and its own time may be
-      // right.
-      let isCertain = clock.assessment.bounds == nil || clock.assessment.isConfirmed
+      // Until the time is confirmed, either the receiver's earlier or its later timestamps may be wrong.
+      let isCertain = clock.assessment.isConfirmed
       let input = isCertain ? DeliveryAgent.Input.misdated(after: accepted.time) : .suspected(after: accepted.time)
       apply(delivery.handle(input, at: now.boot), at: now, &effects)
     }

@@ -48,6 +48,27 @@ extension World {
     }
   }
 
+  /// A position is dropped as misdated only if its time was wrong when it was queued. Two agreeing responses of a server
+  /// whose own clock is behind are an exception.
+  func checkMisdated() {
+    let isServerBehind = scenario.faults.contains {
+      switch $0.kind {
+      case .serverClock(let error), .providerClock(let error): error < 0
+      default: false
+      }
+    }
+    guard !isServerBehind else { return }
+    for removal in removals where removal.reason == .misdated {
+      let key = Disk.Key(vehicle: removal.vehicle, id: removal.record.id)
+      // The time may recur after the removal.
+      guard let (at, _, _) = recorded[key], at <= removal.at else { continue }
+      let error = removal.record.id - (Scenario.boot + .nanoseconds(at.nanoseconds))
+      if max(error, .zero - error) <= .seconds(3) {
+        violate("the position of \(removal.record.id.rfc3339) was removed as misdated, and has a right time")
+      }
+    }
+  }
+
   /// A past position is sent again only after a lost response, or if its removal was not on disk.
   func checkRepeats() {
     // A wrong clock's timestamp may recur when the clock is right: that is another position.

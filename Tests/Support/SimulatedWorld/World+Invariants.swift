@@ -20,6 +20,7 @@ extension World {
     checkThinning()
     checkBacklog()
     checkRejected()
+    checkMisdated()
     checkRepeats()
     checkDrain()
     checkReturn()
