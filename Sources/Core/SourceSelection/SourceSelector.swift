@@ -68,8 +68,8 @@ package struct SourceSelector: Sendable {
   package enum Effect: Equatable, Sendable {
     /// The next position of the vehicle.
     ///
-    /// - invalidatesLater: whether either this timestamp or the queued ones after it are wrong: the filter of this source
-    ///   has corrected them, or the clock of another source differs.
+    /// - invalidatesLater: whether either this timestamp or the queued ones after it are wrong: the filter of this
+    ///   source has corrected them, or the clock of another source differs.
     case accepted(FixFilter.Accepted, invalidatesLater: Bool)
     /// Its filter accepted the fix, but it is held.
     case held(FixFilter.Accepted, SourceOverview.Hold)

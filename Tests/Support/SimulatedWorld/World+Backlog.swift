@@ -48,8 +48,8 @@ extension World {
     }
   }
 
-  /// A position is dropped as misdated only if its time was wrong when it was queued. Two agreeing responses of a server
-  /// whose own clock is behind are an exception.
+  /// A position is dropped as misdated only if its time was wrong when it was queued. Two agreeing responses of a
+  /// server whose own clock is behind are an exception.
   func checkMisdated() {
     let isServerBehind = scenario.faults.contains {
       switch $0.kind {
