@@ -416,6 +416,16 @@ struct DeliveryAgentTests {
     expectEqual(bench.handle(.misdated(after: Bench.start - .seconds(60)), at: 302), ["remove [-50] misdated"])
   }
 
+  @Test("positions that are queued long after the last reliable timestamp are not removed as misdated")
+  func keepsThoseAfterSilence() throws {
+    var bench = try Bench()
+    bench.agent.observe(Bench.start - .seconds(300), at: .boot)
+    bench.agent.observe(Bench.start, at: .boot + .seconds(300))
+    _ = bench.handle(.restored(try [90_000].map { Backlog.Record(try Bench.location($0)) }), at: 90_301)
+    expect(!bench.handle(.expire, at: 90_301).contains("remove [90000] misdated"))
+    expectEqual(bench.agent.backlog.records.count, 1)
+  }
+
   @Test(
     "the backlog alone causes a request after one interval; after a rejection, after two minutes or with a new token")
   func backfill() throws {

@@ -11,7 +11,7 @@ package struct SteadyTime: Sendable {
   package static let settlingTime = Duration.seconds(300)
   /// A larger difference from elapsed time between two timestamps is a step. After a smaller one, the timestamps before
   /// it may have been the right ones.
-  package static let tolerance = Duration.seconds(60)
+  private static let tolerance = Duration.seconds(60)
 
   private var newest: (stamp: Timestamp, at: BootInstant)?
   private var steadySince = BootInstant.boot
@@ -33,5 +33,11 @@ package struct SteadyTime: Sendable {
   package var time: Timestamp? {
     guard let newest, newest.at - steadySince >= SteadyTime.settlingTime else { return nil }
     return newest.stamp
+  }
+
+  /// The latest possible time, as the newest timestamp may be from long ago; nil while it is not reliable.
+  package func latest(at now: BootInstant) -> Timestamp? {
+    guard time != nil, let newest else { return nil }
+    return newest.stamp + (now - newest.at) + SteadyTime.tolerance
   }
 }

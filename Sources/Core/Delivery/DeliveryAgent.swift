@@ -395,11 +395,10 @@ package struct DeliveryAgent: Sendable {
 
   /// Without a reliable time nothing expires.
   private mutating func expire(at now: BootInstant) -> [Effect] {
-    guard let (time, othersAreDue) = expiry.check(at: now) else { return [] }
-    forget(after: time)
+    guard let (time, latest, othersAreDue) = expiry.check(at: now) else { return [] }
+    forget(after: latest)
     let oldest = time - configuration.maxAge
-    let changes = backlog.expire(before: oldest) + backlog.removeMisdated(after: time + SteadyTime.tolerance)
-    return DeliveryAgent.effects(changes)
+    return DeliveryAgent.effects(backlog.expire(before: oldest) + backlog.removeMisdated(after: latest))
       + (othersAreDue ? [.forgetOthers(before: oldest)] : [])
   }
 

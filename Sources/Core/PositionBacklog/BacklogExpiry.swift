@@ -17,12 +17,14 @@ package struct BacklogExpiry: Sendable {
     steadyTime.observe(stamp, at: now)
   }
 
-  /// - Returns: the reference time for ages, and whether positions of other vehicles are due for a check as well; nil
-  ///   if no time is reliable: then nothing expires.
-  package mutating func check(at now: BootInstant) -> (time: Timestamp, othersAreDue: Bool)? {
-    guard let time = steadyTime.time else { return nil }
-    if let lastOthersCheckAt, now - lastOthersCheckAt < BacklogExpiry.otherVehiclesPeriod { return (time, false) }
+  /// - Returns: the reference time for ages, the latest possible time of a position, and whether positions of other
+  ///   vehicles are due for a check as well; nil if no time is reliable: then nothing expires.
+  package mutating func check(at now: BootInstant) -> (time: Timestamp, latest: Timestamp, othersAreDue: Bool)? {
+    guard let time = steadyTime.time, let latest = steadyTime.latest(at: now) else { return nil }
+    if let lastOthersCheckAt, now - lastOthersCheckAt < BacklogExpiry.otherVehiclesPeriod {
+      return (time, latest, false)
+    }
     lastOthersCheckAt = now
-    return (time, true)
+    return (time, latest, true)
   }
 }
