@@ -41,9 +41,7 @@ EMULATOR_RSS = 400.0  # MB
 FIRST_UPDATE = 60.0  # seconds, the slowest vehicle
 FIRST_FIX = 20  # seconds from a daemon's start, after which every fix is due
 BACKLOG = 60.0  # seconds after the return, the slowest vehicle
-# Bytes in any second to a page of the live map, after its first event: 100 kB, a burst of 50 kB, and what was sent in the half second
-# before, if it is read late.
-PAGE = 200_000
+PAGE = 150_000  # bytes in any second to a page of the live map, after its first event
 # The time in seconds for the last fix to arrive.
 GRACE = 60
 TICKS = os.sysconf("SC_CLK_TCK")
