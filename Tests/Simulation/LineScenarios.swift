@@ -311,4 +311,12 @@ struct LineScenarios {
         acts: [(436, .suspend(9))], noise: 0, isDateless: true, hasModem: true))
     expect(world.agent.statistics.acceptedFixes > 400)
   }
+
+  @Test("while a baud rate is being found, a change of it discards what has arrived, such as half an epoch of a suspend")
+  func suspendedWhileDetecting() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 606_567, duration: 6, drive: .steady(14), acts: [(1, .suspend(2))], noise: 0, isAutobaud: true))
+    expectEqual(world.agent.statistics.fixes, 0)
+  }
 }

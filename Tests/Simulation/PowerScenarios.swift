@@ -491,4 +491,14 @@ struct PowerScenarios {
         ], noise: 0, hasInstallationFaults: true))
     expectEqual(world.events(.storeReplaced).count, 1)
   }
+
+  @Test("the place of a stop is on disk although a clock that was ahead had given its timestamp to another position")
+  func stopWithTakenTimestamp() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 564_489, duration: 213, drive: .city, faults: [Fault(.ahead(18), 106..<111)],
+        acts: [(131, .suspend(79)), (131, .network(false))], wallError: 946_080_000, noise: 0, isDateless: true,
+        hasCertificates: true))
+    expect(world.wasParked == true)
+  }
 }

@@ -642,4 +642,13 @@ struct TimeScenarios {
         ], noise: 0, dialect: .dateLast, hasInstallationFaults: true))
     expect(world.server.applied.isEmpty)
   }
+
+  @Test("a queued position that was 2 s ahead is removed when its timestamp proves to be that of the next fix")
+  func takenTimestamp() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 120_341, duration: 75, drive: .steady(14),
+        faults: [Fault(.ahead(2), 64..<69), Fault(.ahead(18), 0..<72), Fault(.silent, 56..<57)], noise: 0))
+    expectEqual(world.removals.last { $0.reason == .misdated }.map { $0.record.id - Scenario.boot }, .seconds(68))
+  }
 }

@@ -98,10 +98,14 @@ final class Port {
 
   func close() {
     baud = nil
-    reads = []
-    (isWatched, lowWaterMark, unread) = (recording == nil, 1, [])
-    awaited = []
+    discardInput()
+    (isWatched, lowWaterMark) = (recording == nil, 1)
     soundFor = 0
+  }
+
+  /// What has arrived or is in transit is lost: the port was closed, or set to another baud rate.
+  func discardInput() {
+    (reads, unread, awaited) = ([], [], [])
   }
 
   /// Whether the line has a fault in this second, or had one in the previous second.

@@ -48,8 +48,8 @@ extension World {
     }
   }
 
-  /// A position is dropped as misdated only if its time was wrong when it was queued. Two agreeing responses of a
-  /// server whose own clock is behind are an exception.
+  /// A position is dropped as misdated only if its time was wrong when it was queued: by more than 3 s, or it was ahead,
+  /// and the newest position is not later. Two agreeing responses of a server whose own clock is behind are an exception.
   func checkMisdated() {
     let isServerBehind = scenario.faults.contains {
       switch $0.kind {
@@ -62,8 +62,11 @@ extension World {
       let key = Disk.Key(vehicle: removal.vehicle, id: removal.record.id)
       // The time may recur after the removal.
       guard let (at, _, _) = recorded[key], at <= removal.at else { continue }
-      let error = removal.record.id - (Scenario.boot + .nanoseconds(at.nanoseconds))
-      if max(error, .zero - error) <= .seconds(3) {
+      let error = removal.record.id - trueTime(at: at)
+      // Up to the correction of a receiver's clock by a few seconds, its positions are ahead, and another position may
+      // have the timestamp of the last one.
+      let isTimeTaken = error > .seconds(1) && removal.record.id >= trueTime(at: removal.at) - .seconds(1)
+      if max(error, .zero - error) <= .seconds(3), !isTimeTaken {
         violate("the position of \(removal.record.id.rfc3339) was removed as misdated, and has a right time")
       }
     }

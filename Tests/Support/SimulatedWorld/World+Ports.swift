@@ -299,6 +299,7 @@ extension World {
       ports[index].openedAt = now
       handlePort(index, .opened(isTerminal: !ports[index].isNetwork && !ports[index].isGPSD))
     case .setBaud(let baud):
+      if ports[index].baud != baud { ports[index].discardInput() }
       ports[index].baud = baud
       ports[index].openedAt = now
     case .close: ports[index].close()
@@ -432,7 +433,9 @@ extension World {
     }
   }
 
-  var trueTime: Timestamp { Scenario.boot + .nanoseconds(now.nanoseconds) }
+  var trueTime: Timestamp { trueTime(at: now) }
+
+  func trueTime(at instant: BootInstant) -> Timestamp { Scenario.boot + .nanoseconds(instant.nanoseconds) }
 
   /// The reported positions of all receivers that this timestamp may belong to.
   /// - Parameter late: the time by which a corrected timestamp may be late.

@@ -112,7 +112,9 @@ extension World {
 
   /// The position that was queued in this step and must be on disk at once even in a long outage: the first one after
   /// the vehicle has parked.
-  func stopPosition() -> Backlog.ID? {
+  ///
+  /// - Parameter before: the timestamp of the position that had been reported last before this step.
+  func stopPosition(reportedBefore before: Timestamp?) -> Backlog.ID? {
     var stop: Backlog.ID?
     // A burst of fixes is one step: the vehicle may have parked after a report within the burst.
     for (message, _, isParked) in messages {
@@ -123,6 +125,13 @@ extension World {
       default: continue
       }
       wasParked = isParked
+    }
+    // A position whose timestamp a clock that was ahead has given to another one is not queued again.
+    if stop == nil, wasParked == false, messages.last?.isParked == true, let reported = settled?.reported?.time,
+      reported != before, copy[reported] != nil
+    {
+      if messages.allSatisfy(\.isParked) { stop = reported }
+      wasParked = true
     }
     return scenario.commitInterval == nil && reach.isInLongOutage(at: now) ? stop : nil
   }

@@ -16,10 +16,6 @@ import Timekeeping
 struct VehicleState {
   var statistics: Statistics
   var newestTime: Timestamp?
-
-  init(_ vehicle: VehicleAgent) {
-    (statistics, newestTime) = (vehicle.statistics, vehicle.newestTime)
-  }
 }
 
 /// The state of the vehicle that the world checks after each call. Reading one of these properties through the daemon
@@ -32,15 +28,20 @@ struct SettledVehicle {
   /// The timestamp of the last reported position (sent or queued), and whether Fleet Engine has accepted it, or has
   /// rejected it as the live position, so that the previous one was sent.
   var reported: (time: Timestamp, isAnswered: Bool)?
+}
 
-  init(_ vehicle: VehicleAgent, at now: BootInstant) {
-    reported = vehicle.policy.lastReported.map { last in
+// Methods and not initializers, which would copy the vehicle.
+extension VehicleAgent {
+  var state: VehicleState { VehicleState(statistics: statistics, newestTime: newestTime) }
+
+  func settled(at now: BootInstant) -> SettledVehicle {
+    let reported = policy.lastReported.map { last in
       let time = last.location.time
-      return (time, time == vehicle.delivery.delivered?.time || !vehicle.delivery.mayBeLive(last.location))
+      return (time, time == delivery.delivered?.time || !delivery.mayBeLive(last.location))
     }
-    plan = vehicle.plan(at: now)
-    tokenFailures = vehicle.statistics.tokenFailures
-    (pendingCount, backlogCount) = (vehicle.delivery.pendingCount, vehicle.delivery.backlog.count)
+    return SettledVehicle(
+      plan: plan(at: now), tokenFailures: statistics.tokenFailures, pendingCount: delivery.pendingCount,
+      backlogCount: delivery.backlog.count, reported: reported)
   }
 }
 
@@ -669,7 +670,7 @@ final class World {
     messages.removeAll(keepingCapacity: true)
     let effects = call(&daemon) { [unowned self] message, vehicle in
       if case .settled = message {
-        settled = SettledVehicle(vehicle, at: bootNow)
+        settled = vehicle.settled(at: bootNow)
         return
       }
       if messages.isEmpty {
@@ -677,11 +678,11 @@ final class World {
         planned = checkPlan(of: vehicle)
       }
       if case .toVehicle(.source(_, .fix(let fix))) = message, case .ofDay = fix.time { hasFixWithoutDate = true }
-      messages.append((message, hasFixWithoutDate ? VehicleState(vehicle) : nil, vehicle.isParked))
+      messages.append((message, hasFixWithoutDate ? vehicle.state : nil, vehicle.isParked))
     }
     if !isRunning { isRunning = daemon.run != nil }
     let hasBacklogChanged = followMessages()
-    if let position = stopPosition() { newStop = position }
+    if let position = stopPosition(reportedBefore: before) { newStop = position }
     // If another input came first, the planned step may be unnecessary.
     if let planned { coverage.steps.cover(StepCase(planned)) }
     if let planned, case .toVehicle(.deadline)? = messages.first?.message {
@@ -809,7 +810,7 @@ final class World {
         hasFixSinceTick = true
         if let before {
           let next = messages[(index + 1)...].first { if case .toVehicle = $0.message { true } else { false } }
-          checkDate(of: fix, from: port, before, to: next?.before ?? VehicleState(agent))
+          checkDate(of: fix, from: port, before, to: next?.before ?? agent.state)
         }
       case .toVehicle: break
       case .fromVehicle(.backlog(let change)):
