@@ -122,10 +122,13 @@ explore: ## Tests in virtual time: Tries every order of DEPTH (6) events from tw
 	EXPLORATION_DEPTH=$(or $(DEPTH),6) EXPLORATION_MERGED_DEPTH=$(or $(MERGED_DEPTH),5) EXPLORATION_COMPARED=$(or $(COMPARED),100) \
 	  TESTS=Exploration swift test --scratch-path build/exploration
 
+# A drive is simulated in one thread: it needs neither atomic reference counts nor, after all tests have passed with them, checks
+# for overlapping accesses. Together with optimization across modules, this saves a third of the time.
+FAST_SIMULATION := -enable-testing -cross-module-optimization -enforce-exclusivity=unchecked -Xfrontend -assume-single-threaded
 simulate: setup ## Tests in virtual time: Runs 12,000 random drives; SEED=81 TRACE=1 prints one, SEEDS=1..1000000 runs many.
 	@mkdir -p build
 ifdef SEEDS
-	TESTS=Simulation swift build -c release --scratch-path build/simulation --product fleet-locationdPackageTests -Xswiftc -enable-testing
+	TESTS=Simulation swift build -c release --scratch-path build/simulation --product fleet-locationdPackageTests $(FAST_SIMULATION:%=-Xswiftc %)
 	nice -n 19 scripts/simulate.py --processes $(or $(PROCESSES),2) build/simulation/release/fleet-locationdPackageTests.xctest $(SEEDS)
 else ifdef TRACE
 	@rm -f build/story.txt
