@@ -7,6 +7,9 @@
 package struct PageFeed: Sendable {
   /// Default rate in bytes per second.
   package static let defaultRate = 100_000
+  /// Milliseconds whose bytes may be sent at once. An event is written only when the server's loop comes to its stream: a
+  /// large credit at the end of a slow round would arrive together with the one before it.
+  private static let longestCredit: Int64 = 200
   /// Pending past positions of a vehicle; older ones are dropped.
   private static let maximumPast = 300
   /// Pending lines of the log; older ones are dropped.
@@ -16,7 +19,7 @@ package struct PageFeed: Sendable {
 
   /// Bytes per second.
   private let rate: Int64
-  /// Bytes that may be sent now, at most those of half a second; negative after a message that was larger.
+  /// Bytes that may be sent now, at most those of `longestCredit`; negative after a message that was larger.
   private var allowance: Int64
   /// Steady milliseconds up to which `allowance` is credited.
   private var creditedUntil: Int64?
@@ -32,10 +35,10 @@ package struct PageFeed: Sendable {
   private var currentSecond: Int64 = 0
   private var linesInSecond = 0
 
-  /// - Parameter rate: average bytes per second to a page; those of half a second may be sent at once.
+  /// - Parameter rate: average bytes per second to a page; those of a fifth of a second may be sent at once.
   package init(rate: Int = PageFeed.defaultRate) {
     self.rate = Int64(rate)
-    allowance = Int64(rate) / 2
+    allowance = Int64(rate) * Self.longestCredit / 1000
   }
 
   /// Enqueues a message.
@@ -65,7 +68,7 @@ package struct PageFeed: Sendable {
   package mutating func next(at now: ServerTime) -> LiveMapState.Message? {
     let elapsed = max(0, now.steady - (creditedUntil ?? now.steady))
     creditedUntil = now.steady
-    allowance = min(rate / 2, allowance + rate * min(elapsed, 10_000) / 1000)
+    allowance = min(rate * Self.longestCredit / 1000, allowance + rate * min(elapsed, 10_000) / 1000)
     guard allowance > 0 else { return nil }
     if let message = faults {
       faults = nil
