@@ -10,7 +10,9 @@ struct IdleDiskTests {
   @Test("nothing is written to disk while updates are accepted", .enabled(if: ChildProcess.canInspect))
   func idleDisk() throws {
     let bench = try TestBench()
-    let track = LiveTrack(try bench.receiver())
+    // A position that is due before the update of the previous one is accepted is queued, and may be written: with a fix
+    // each second, that happens only on a machine that stalls.
+    let track = LiveTrack(try bench.receiver(), period: 1)
     let state = bench.directory("state")
     mkdir(state, 0o700)
     let daemon = try bench.start(environment: ["STATE_DIRECTORY": state, "RUNTIME_DIRECTORY": bench.directory.path])
@@ -33,10 +35,10 @@ struct IdleDiskTests {
         return bench.emulator?.accepted.count ?? 0 > seen + updates
       }
     }
-    try drive("updates", updates: 3)
+    try drive("updates", updates: 2)
     let (before, files) = (try written(), modified())
-    // With an update every 100 ms, this takes longer than the commit interval.
-    try drive("many updates", updates: 70)
+    // This takes longer than the commit interval of 5 s.
+    try drive("more updates", updates: 7)
     try expectEqual(written(), before)
     expectEqual(modified(), files)
   }
