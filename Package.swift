@@ -294,7 +294,7 @@ let package = Package(
       [
         "Timekeeping", "HTTPMessages", "Positioning", "Authorization", "FleetEngine", "PositionBacklog", "Vehicle",
         "SystemCalls",
-        "BacklogStore", "FileTesting",
+        "BacklogStore", "CSQLite", "FileTesting",
       ], exclude: ["Fixtures"]),
     tests("TokenStoreTests", ["HTTPMessages", "TokenStore", "FileTesting"]),
     tests("RouteFileTests", ["Timekeeping", "SimulatedDrives", "RouteFile"]),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import CSQLite
 import Expectations
 import Foundation
+import Glibc
 import PositionBacklog
 import Vehicle
 import Testing
@@ -113,6 +115,17 @@ struct BacklogStoreTests {
       }
       expectEqual(error?.code, .permissionDenied)
     }
+  }
+
+  @Test("a full disk, a full quota and a file at its maximum size all mean that there is no room")
+  func noRoom() {
+    func code(_ code: Int32, _ systemErrno: Int32) -> BacklogStoreErrorCode {
+      Database.error(code, "disk I/O error", systemErrno: systemErrno, path: "/srv/backlog.sqlite").code
+    }
+    expectEqual(code(SQLITE_FULL, ENOSPC), .full)
+    expectEqual(code(SQLITE_FULL, 0), .full)
+    expectEqual(code(SQLITE_IOERR | 3 << 8, EDQUOT), .full)
+    expectEqual(code(SQLITE_IOERR | 3 << 8, EIO), .failed)
   }
 
   @Test("a file at its maximum size rejects writes, loses nothing, and accepts writes when there is space again")

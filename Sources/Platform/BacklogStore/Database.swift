@@ -82,10 +82,15 @@ import SystemCalls
     _ = unsafe sqlite3_file_control(raw, nil, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
   }
 
+  fileprivate func error(_ code: Int32) -> BacklogStoreError {
+    Database.error(
+      code, unsafe String(cString: sqlite3_errmsg(raw)), systemErrno: unsafe sqlite3_system_errno(raw), path: path)
+  }
+
   /// The error for SQLite's code, with the remedy.
-  func error(_ code: Int32) -> BacklogStoreError {
-    let message = unsafe String(cString: sqlite3_errmsg(raw))
-    let systemErrno = unsafe sqlite3_system_errno(raw)
+  ///
+  /// - Parameter systemErrno: that of the failed system call; 0 if there was none.
+  static func error(_ code: Int32, _ message: String, systemErrno: Int32, path: String) -> BacklogStoreError {
     let reason = systemErrno > 0 ? Errno(systemErrno).description : message
     switch code & 0xff {
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_SCHEMA, SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_CONSTRAINT:
@@ -96,6 +101,9 @@ import SystemCalls
     case SQLITE_FULL:
       return BacklogStoreError(
         .full, "\(path): no room; make some on the disk, or raise backlog.max_size if the file has reached it")
+    // SQLite has a code of its own for a full disk only.
+    case SQLITE_IOERR where systemErrno == EDQUOT:
+      return BacklogStoreError(.full, "\(path): no room (\(reason)); raise the quota, or make room within it")
     // The file system permits writing, so it is the file's own header that does not.
     case SQLITE_READONLY where code == SQLITE_READONLY && FileAccess.error(path, W_OK) == nil:
       return BacklogStoreError(.damaged, "\(path) is damaged: its header forbids writing")
