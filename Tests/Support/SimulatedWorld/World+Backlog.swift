@@ -48,8 +48,9 @@ extension World {
     }
   }
 
-  /// A position is dropped as misdated only if its time was wrong when it was queued: by more than 3 s, or it was ahead,
-  /// and the newest position is not later. Two agreeing responses of a server whose own clock is behind are an exception.
+  /// A position is dropped as misdated only if its time was wrong when it was queued: by more than 3 s, or it was ahead
+  /// and the newest position is not later. Two agreeing responses of a server whose own clock is behind are an
+  /// exception.
   func checkMisdated() {
     let isServerBehind = scenario.faults.contains {
       switch $0.kind {
