@@ -7,8 +7,8 @@
 package struct PageFeed: Sendable {
   /// Default rate in bytes per second.
   package static let defaultRate = 100_000
-  /// Milliseconds whose bytes may be sent at once. An event is written only when the server's loop comes to its stream: a
-  /// large credit at the end of a slow round would arrive together with the one before it.
+  /// Milliseconds whose bytes may be sent at once. An event is written only when the server's loop comes to its stream:
+  /// a large credit at the end of a slow round would arrive together with the one before it.
   private static let longestCredit: Int64 = 200
   /// Pending past positions of a vehicle; older ones are dropped.
   private static let maximumPast = 300

@@ -10,8 +10,8 @@ struct IdleDiskTests {
   @Test("nothing is written to disk while updates are accepted", .enabled(if: ChildProcess.canInspect))
   func idleDisk() throws {
     let bench = try TestBench()
-    // A position that is due before the update of the previous one is accepted is queued, and may be written: with a fix
-    // each second, that happens only on a machine that stalls.
+    // A position that is due before the update of the previous one is accepted is queued, and may be written: with a
+    // fix each second, that happens only on a machine that stalls.
     let track = LiveTrack(try bench.receiver(), period: 1)
     let state = bench.directory("state")
     mkdir(state, 0o700)
