@@ -312,7 +312,8 @@ struct LineScenarios {
     expect(world.agent.statistics.acceptedFixes > 400)
   }
 
-  @Test("while a baud rate is being found, a change of it discards what has arrived, such as half an epoch of a suspend")
+  @Test(
+    "while a baud rate is being found, a change of it discards what has arrived, such as half an epoch of a suspend")
   func suspendedWhileDetecting() throws {
     let world = try World.drive(
       Scenario(

@@ -11,7 +11,8 @@ extension Settings {
     ),
     Setting(
       "max_age", \.agent.delivery.maxAge, .duration(.seconds(60)...(.seconds(30 * 86_400))),
-      "Positions older than this are dropped; if the receiver sends no date, only while its time is confirmed by a server or by two other sources."),
+      "Positions older than this are dropped; if the receiver sends no date, only while its time is confirmed by a server or by two other sources."
+    ),
     Setting(
       "batch", \.agent.delivery.batch, .integer(1...1000), "Maximum number of stored positions in one request."),
     Setting(
