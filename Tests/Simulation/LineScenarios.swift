@@ -320,4 +320,14 @@ struct LineScenarios {
         seed: 606_567, duration: 6, drive: .steady(14), acts: [(1, .suspend(2))], noise: 0, isAutobaud: true))
     expectEqual(world.agent.statistics.fixes, 0)
   }
+
+  @Test("the first epoch after noise and a suspend can lack its speed")
+  func suspendedAfterNoise() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 270_665, duration: 130, drive: .steady(14),
+        faults: [Fault(.noFix, 7..<15), Fault(.bytesLost(0.1), 2..<127)], acts: [(127, .suspend(1))], noise: 0,
+        dialect: .dateLast))
+    expect(!world.applied(120..<130).isEmpty)
+  }
 }

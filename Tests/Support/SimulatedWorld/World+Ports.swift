@@ -329,9 +329,9 @@ extension World {
   func evaluate(_ fix: Fix, from index: Int) {
     ports[index].noteDate(of: fix, at: now)
     let second = Int(self.second)
-    // A modem's sentences are up to a second old, and after a suspend those from before it are the newest.
+    // A modem's sentences are up to a second old, and after a suspend those from before it are the previous ones.
     let age = ports[index].modem == nil ? 0 : 1
-    let asleep = age > 0 && now - resumedAt <= .seconds(1) ? Int(suspendedFor.wholeSeconds) : 0
+    let asleep = now - resumedAt <= .seconds(1) ? Int(suspendedFor.wholeSeconds) : 0
     // In datagrams, an epoch that was overtaken may have given its date to the epoch that overtook it.
     let isOvertaken =
       ports[index].isNetwork
