@@ -7,7 +7,8 @@
 OLD and NEW are directories with the programs, or Debian packages of fleet-locationd. The emulator is NEW's, or the one built here
 if NEW is a package; EMULATOR names another. One release stores positions while Fleet Engine fails, and the other one sends
 them; then they swap roles with the same file. This is done twice, beginning with either. Every position in the file must
-be delivered, and the file must not be set aside.
+be delivered, and the file must not be set aside. A pause, the token and the month's data volume must be those of the other
+release.
 
 Then OLD, NEW, OLD and NEW again use one state directory in turn, with every setting and every file that is new in NEW. OLD
 refuses each of these settings, so it must use those that NEW has kept. 0.2.0 does not do that for a section that it does not
@@ -117,13 +118,22 @@ class Trial:
             env={
                 **os.environ, "RUNTIME_DIRECTORY": self.work, "STATE_DIRECTORY": self.state, "FLEET_POSITIONS": self.positions})
 
-    def off_duty(self, folder):
-        """The driver takes no new trips, which must be stored when the command ends."""
+    def command(self, folder, name):
+        """A command of fleet-locationctl, such as `offline`, whose effect must be stored when it ends."""
         answer = subprocess.run(
-            ["fleet-locationctl", "offline"], executable=f"{folder}/fleet-locationd", capture_output=True, text=True, check=False,
+            ["fleet-locationctl", name], executable=f"{folder}/fleet-locationd", capture_output=True, text=True, check=False,
             env={**os.environ, "RUNTIME_DIRECTORY": self.work})
         if answer.returncode != 0:
-            raise Failure(f"offline: {answer.returncode} {answer.stdout}{answer.stderr}")
+            raise Failure(f"{name}: {answer.returncode} {answer.stdout}{answer.stderr}")
+
+    def tokens(self):
+        """How many tokens the emulator has issued."""
+        return json.loads(self.ask("/debug/stats"))["tokens"]
+
+    def volume(self):
+        """The bytes that were sent in this month, according to the file in the state directory."""
+        with open(f"{self.state}/traffic") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("month "))
 
     @staticmethod
     def end(daemon, log):
@@ -161,6 +171,30 @@ class Trial:
             raise Failure(f"the file was set aside: {aside}")
 
 
+def remembered(trial, first, second):
+    """A pause, the token and the data volume of one release are those of the other."""
+    log = f"{trial.work}/fifth.log"
+    daemon = trial.run(first, log)
+    before = trial.arrived()
+    trial.until(lambda: trial.arrived() > before, "no update is accepted")
+    trial.command(first, "pause")
+    trial.end(daemon, log)
+    sent, issued, volume = trial.arrived(), trial.tokens(), trial.volume()
+    log = f"{trial.work}/sixth.log"
+    daemon = trial.run(second, log)
+    # A position is due each second.
+    time.sleep(4)
+    if trial.arrived() != sent:
+        raise Failure(f"the other release has sent positions during a pause: {open(log).read()}")
+    trial.command(second, "resume")
+    trial.until(lambda: trial.arrived() > sent, "no update is accepted after the pause")
+    trial.end(daemon, log)
+    if trial.tokens() != issued:
+        raise Failure(f"the other release has requested a token although there was one: {open(log).read()}")
+    if trial.volume() <= volume:
+        raise Failure(f"the month's bytes were {volume}, and are {trial.volume()}")
+
+
 def everything(trial, old, new):
     """Both releases in turn with all that is new; returns how many positions each release left to the next."""
     work, state = trial.work, trial.state
@@ -194,7 +228,7 @@ def everything(trial, old, new):
     trial.until(lambda: os.listdir(trial.positions), "there is no socket with positions")
     trial.until(lambda: first <= trial.arrived(), "not all positions of the older release have arrived")
     trial.until(lambda: not exists(f"{state}/settings-confirmation"), "the new settings are not confirmed")
-    trial.off_duty(new)
+    trial.command(new, "offline")
     trial.end(daemon, log)
     trial.ask("/debug/faults", "DELETE")
     present("update-form", "offline")
@@ -242,10 +276,12 @@ def main():
                 # Both releases have written the file now, and the first one gets it again.
                 again = trial.store(second, f"{work}/{name}/third.log")
                 trial.send(first, f"{work}/{name}/fourth.log", again)
+                remembered(trial, first, second)
             finally:
                 trial.emulator.kill()
                 trial.emulator.wait()
-            print(f"{name}: {len(stored)} positions stored by one release and sent by the other, {len(again)} the other way")
+            print(f"{name}: {len(stored)} positions stored by one release and sent by the other, {len(again)} the other way;"
+                  " its pause, token and data volume")
         os.mkdir(f"{work}/new-settings")
         trial = Trial(f"{work}/new-settings", emulator, f"{top}/config/examples/town.gpx")
         try:
