@@ -140,7 +140,7 @@ pictures=()
 setsid "$bin/fleet-engine-emulator" --port 0 --ready-file "$work/url" --require-updates 1 --route "$route" $remarks \
   ${pictures[@]+"${pictures[@]}"} &
 emulator=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
   [ -s "$work/url" ] && break
   kill -0 "$emulator" 2>/dev/null || exit 1
   sleep 0.05
@@ -153,10 +153,11 @@ trust=''
 transport='plain HTTP/1.1 (with nghttpx, of nghttp2-proxy, it would be HTTP/2 over TLS)'
 if command -v nghttpx >/dev/null && command -v openssl >/dev/null; then
   front_port=$((20000 + RANDOM % 6000))
+  while (: <"/dev/tcp/127.0.0.1/$front_port") 2>/dev/null; do front_port=$((20000 + RANDOM % 6000)); done
   "$top/Tests/Interop/tls-front.sh" certificates "$work/tls"
   setsid "$top/Tests/Interop/tls-front.sh" serve "$work/tls" good "$front_port" "${url##*:}" 2>/dev/null &
   front=$!
-  for _ in $(seq 100); do
+  for _ in $(seq 600); do
     kill -0 "$front" 2>/dev/null || { front=''; break; }
     if (: <"/dev/tcp/127.0.0.1/$front_port") 2>/dev/null; then
       endpoint=https://localhost:$front_port

@@ -48,7 +48,7 @@ fuzz() { # TARGET SEEDS RATE
   [ -z "${SEED:-}" ] || limit=(-seed="$SEED" -runs=$((seconds * $3)))
   mkdir "$work/$target"
   # shellcheck disable=SC2086
-  $run ".build/fuzz/debug/$target" "${limit[@]}" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+  $run ".build/fuzz/debug/$target" "${limit[@]}" -max_len=4096 -timeout=60 -rss_limit_mb=1024 -print_final_stats=1 \
     -artifact_prefix="$PWD/.build/fuzz/$target-" "$work/$target" "Fuzz/Seeds/$2" >"$log" 2>&1 || status=$?
   # Printed in one piece, because several targets run at once.
   echo "$target: ${limit[*]}

@@ -214,7 +214,8 @@ class Feed:
 def server(bench):
     """socat listens, is killed, and the daemon reconnects."""
     port, feed = free_port(), Feed()
-    bench.start(f'type = "nmea-tcp"\naddress = "localhost:{port}"')
+    # This socat accepts one connection, which the daemon would close in a silence.
+    bench.start(f'type = "nmea-tcp"\naddress = "localhost:{port}"', silence="30s")
     until(10, lambda: "nothing listens there" in bench.log_text(), "that nothing listens is reported")
     feed.child = pipe_to(bench, f"TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr")
     drive = Drive(feed)
@@ -453,6 +454,7 @@ def ports(bench):
     bench.start(f'type = "nmea-udp"\nlisten = "127.0.0.1:{port}"', silence="10s")
     feed.child = pipe_to(bench, f"UDP-SENDTO:127.0.0.1:{port}")
     drive = Drive(feed)
+    bench.more(1, "from the right sender")
     time.sleep(4)
     bench.more(3, "before the other sender")
 

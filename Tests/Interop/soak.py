@@ -392,7 +392,8 @@ level = "{level}"
         self.run(REGAIN + 1)
         self.calm()
         status = self.status()
-        last = self.measure()
+        # That was measured half a second after the last request: now the daemon may not have closed its connection yet.
+        last = self.samples[-1]
         self.daemon.terminate()
         code = self.daemon.wait(15)
         self.collect()

@@ -85,7 +85,7 @@ class Window:
     def text(self):
         return "\n".join(line.rstrip() for line in self.screen.display)
 
-    def wait(self, what, condition, seconds=8):
+    def wait(self, what, condition, seconds=30):
         end = time.monotonic() + seconds
         is_late = False
         while not is_late:
@@ -165,7 +165,7 @@ interval = "1s"
         window.wait("without a daemon it says so", lambda t: "no daemon answers" in t and "systemctl status" in t)
         start()
         window.wait("the daemon comes", lambda t: t.startswith("truck-17  online"))
-        window.wait("there is a track", lambda t: "Track, " in t and "@" in t, 12)
+        window.wait("there is a track", lambda t: "Track, " in t and "@" in t)
         window.wait("80x24 has it all", lambda t: all(
             f"\n{name}" in t for name in
             ("State         online", "Last update   ", "Next update   ", "Last ", "Source        the simulated route",
@@ -237,8 +237,8 @@ interval = "1s"
         shell.wait("it goes on in front", lambda t: t.startswith("truck-17  online"))
         shell.press(b"q")
         shell.wait("back at the prompt", lambda t: t.startswith("$ before"))
-        shell.read(0.3)
-        check("after it all: termios as before", termios.tcgetattr(shell.slave) == attributes)
+        # The shell sets them once it has noticed the exit.
+        shell.wait("after it all: termios as before", lambda _: termios.tcgetattr(shell.slave) == attributes)
         shell.press(b"exit\n")
         shell.process.wait(5)
 

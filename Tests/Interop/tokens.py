@@ -116,7 +116,7 @@ def verify(binaries, directory):
     emulator = subprocess.Popen(
         [os.path.join(binaries, "fleet-engine-emulator"), "--port", "0", "--ready-file", ready, "--quiet"])
     try:
-        for _ in range(100):
+        for _ in range(600):
             if os.path.exists(ready) and open(ready).read().endswith("\n"):
                 break
             time.sleep(0.05)
@@ -175,7 +175,7 @@ def backend_of_the_guide(trial, account, directory):
     backend = subprocess.Popen(
         [sys.executable, "-c", program.replace("8701", str(port))], cwd=work, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(100):
+        for _ in range(600):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break

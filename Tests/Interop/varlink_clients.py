@@ -186,6 +186,8 @@ def library(daemon):
     judge = Judge(daemon.socket)
     status = lambda: judge.call("GetStatus")["status"]
     until("it is online", lambda: status()["isOnline"])
+    # It has a track once the vehicle has moved.
+    until("it has a track", lambda: "track" in status())
     tool = subprocess.run(
         [f"{BIN}/fleet-locationctl", "status", "--json", "--socket", daemon.socket], capture_output=True, text=True)
     check("the same keys as status --json", set(json.loads(tool.stdout)) == set(status()), tool.stdout)
@@ -418,18 +420,25 @@ def positions(daemon, receiver):
             return 0
 
     def drain(client):
-        while arrives(client, 0.3):
+        while arrives(client, 1):
             pass
 
+    # From here on, a client that reads late does not get more than the daemon buffers for it.
+    receiver.is_unlimited.clear()
     with daemon.connect(daemon.positions) as client:
         client.sendall(monitor)
         check("it is answered", client.recv(65536).startswith(b'{"continues":true,"parameters":{}}\0'))
+        receiver.feed()
         check("positions", arrives(client, 20))
         judge.call("Pause")
         drain(client)
+        # A recording is not read in a pause: this may end only after it.
+        feeding = threading.Thread(target=receiver.feed, daemon=True)
+        feeding.start()
         check("none in a pause", not arrives(client, 2))
         judge.call("Resume")
         check("and after it", arrives(client, 20))
+        feeding.join()
 
     # Methods of the other socket, and invalid calls.
     for method in ["GetStatus", "GetMetrics", "Pause", "Resume", "SetOnline", "SendNow", "Reload", "ReloadAndConfirm", "Monitor"]:
@@ -466,7 +475,6 @@ def positions(daemon, receiver):
 
     # A client that does not read, and one that does: between two reads it gets no more than the pipe to the daemon
     # contains, which is less than what the daemon and the kernel buffer for it.
-    receiver.is_unlimited.clear()
     before = monitors()["dropped"]
     with daemon.connect(daemon.positions) as lazy, daemon.connect(daemon.positions) as diligent:
         for client in (lazy, diligent):

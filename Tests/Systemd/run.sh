@@ -801,9 +801,9 @@ done
 inside systemctl daemon-reload
 # shellcheck disable=SC2086
 inside systemctl start $networks
-# There is an update each second; this update gets no response.
+# The next update gets no response. There is one each second, except at the stops of the route.
 inside systemctl kill -s STOP emulator
-sleep 3
+until_true 60 eval '[[ $(inside fleet-locationctl status --json) == *\"isUpdating\":true* ]]' || fail "no update is in flight"
 before=$SECONDS
 # shellcheck disable=SC2086
 inside systemctl stop fleet-locationd $networks
