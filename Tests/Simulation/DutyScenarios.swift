@@ -515,4 +515,14 @@ struct DutyScenarios {
         hasInstallationFaults: true))
     expect(world.isOfflinePending)
   }
+
+  @Test("settings with a wrong token provider that are reverted at the end of a run leave no time for OFFLINE")
+  func revertedAtEnd() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_000_001, duration: 220, drive: .steady(14),
+        acts: [(100, .edit(isTokenWrong: true, confirm: 120)), (175, .goOffline)], tokenLife: 40, noise: 0,
+        settings: [.trips()], hasInstallationFaults: true))
+    expect(world.dutyNote != nil && !world.installation.inForce.isTokenWrong)
+  }
 }

@@ -321,13 +321,18 @@ struct LineScenarios {
     expectEqual(world.agent.statistics.fixes, 0)
   }
 
-  @Test("the first epoch after noise and a suspend can lack its speed")
-  func suspendedAfterNoise() throws {
+  @Test(
+    "the first epoch after noise can lack its speed, however long after it: after suspends, or if data is held back",
+    arguments: [
+      ([], [(127, .suspend(1))]), ([], [(127, .suspend(10)), (130, .suspend(1))]),
+      ([Fault(.swapped, 127..<131)], []), ([Fault(.heldBack, 127..<129)], []),
+    ] as [([Fault], [(second: Int, act: Scenario.Act)])])
+  func firstAfterNoise(faults: [Fault], acts: [(second: Int, act: Scenario.Act)]) throws {
     let world = try World.drive(
       Scenario(
-        seed: 270_665, duration: 130, drive: .steady(14),
-        faults: [Fault(.noFix, 7..<15), Fault(.bytesLost(0.1), 2..<127)], acts: [(127, .suspend(1))], noise: 0,
+        seed: 270_665, duration: 145, drive: .steady(14),
+        faults: [Fault(.noFix, 7..<15), Fault(.bytesLost(0.1), 2..<127)] + faults, acts: acts, noise: 0,
         dialect: .dateLast))
-    expect(!world.applied(120..<130).isEmpty)
+    expect(!world.applied(120..<145).isEmpty)
   }
 }

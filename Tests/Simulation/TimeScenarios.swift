@@ -643,12 +643,23 @@ struct TimeScenarios {
     expect(world.server.applied.isEmpty)
   }
 
-  @Test("a queued position that was 2 s ahead is removed when its timestamp proves to be that of the next fix")
-  func takenTimestamp() throws {
-    let world = try World.drive(
-      Scenario(
-        seed: 120_341, duration: 75, drive: .steady(14),
-        faults: [Fault(.ahead(2), 64..<69), Fault(.ahead(18), 0..<72), Fault(.silent, 56..<57)], noise: 0))
-    expectEqual(world.removals.last { $0.reason == .misdated }.map { $0.record.id - Scenario.boot }, .seconds(68))
+  @Test(
+    "a queued position that was 2 s ahead is removed when its timestamp proves to be that of the next fix",
+    arguments: [false, true])
+  func takenTimestamp(hasModem: Bool) throws {
+    let serial = Scenario(
+      seed: 120_341, duration: 75, drive: .steady(14),
+      faults: [Fault(.ahead(2), 64..<69), Fault(.ahead(18), 0..<72), Fault(.silent, 56..<57)], noise: 0)
+    // A modem's fixes are read up to a second later.
+    let modem = Scenario(
+      seed: 297_570, duration: 120, drive: .steady(14),
+      faults: [
+        Fault(.ahead(2), 109..<114), Fault(.ahead(50_000_000), 98..<116),
+        Fault(.rejectsLivePositions(Set(100...114)), 103..<107),
+      ], noise: 0, hasModem: true)
+    let world = try World.drive(hasModem ? modem : serial)
+    expectEqual(
+      world.removals.last { $0.reason == .misdated }.map { $0.record.id - Scenario.boot },
+      .seconds(hasModem ? 114 : 68))
   }
 }

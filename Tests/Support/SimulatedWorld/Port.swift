@@ -56,6 +56,9 @@ final class Port {
   var awaited: Set<Int> = []
   /// When each position came out of the decoder of a recording, by the second in which it was written.
   var decodedAt: [Int: BootInstant] = [:]
+  /// The last second in which the receiver wrote, and the one before it; nil before that since the port was opened.
+  private(set) var lastWritten: Int?
+  private(set) var writtenBefore: Int?
   /// The time, in seconds since boot, of the last epoch that was transmitted completely.
   var lastWhole = 0
   /// The second since which the receiver has sent over a line without a fault; nil while it does not.
@@ -100,6 +103,7 @@ final class Port {
     baud = nil
     discardInput()
     (isWatched, lowWaterMark) = (recording == nil, 1)
+    (lastWritten, writtenBefore) = (nil, nil)
     soundFor = 0
   }
 
@@ -138,6 +142,7 @@ final class Port {
         }
       }
     }
+    (lastWritten, writtenBefore) = (second, lastWritten)
     if receiverBaudRate != baud { corrupt(&bytes, 1) }
     if bytes != epoch { collisions.look(at: bytes, written: epoch, at: second) }
     let pieces = max(Int.random(in: (isSplit ? 2 : -4)...3, using: &random), 1)

@@ -64,9 +64,9 @@ extension World {
       // The time may recur after the removal.
       guard let (at, _, _) = recorded[key], at <= removal.at else { continue }
       let error = removal.record.id - trueTime(at: at)
-      // Up to the correction of a receiver's clock by a few seconds, its positions are ahead, and another position may
-      // have the timestamp of the last one.
-      let isTimeTaken = error > .seconds(1) && removal.record.id >= trueTime(at: removal.at) - .seconds(1)
+      // Up to the correction of a receiver's clock by a few seconds, its positions are ahead, even of the time when
+      // they were queued, and another position may have the timestamp of the last one.
+      let isTimeTaken = error > .zero && removal.record.id >= trueTime(at: removal.at) - .seconds(1)
       if max(error, .zero - error) <= .seconds(3), !isTimeTaken {
         violate("the position of \(removal.record.id.rfc3339) was removed as misdated, and has a right time")
       }

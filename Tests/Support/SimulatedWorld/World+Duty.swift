@@ -120,7 +120,9 @@ extension World {
     // The longest backoff after a failure plus the duration of a request, in seconds.
     let longest = 330
     // Without settings the daemon has no vehicle, and `checkWaiting` checks for how long.
-    var calmSince = World.seconds(scenario.hasInstallationFaults ? max(offlineSince, installation.ranAt) : offlineSince)
+    var calmSince = World.seconds(
+      scenario.hasInstallationFaults
+        ? max(offlineSince, installation.ranAt, installation.forceSince) : offlineSince)
     for fault in scenario.faults where [.network, .server, .provider, .machine].contains(fault.place) {
       guard Double(fault.from) < second, Double(fault.until + longest) > calmSince else { continue }
       calmSince = max(calmSince, Double(fault.until + longest))

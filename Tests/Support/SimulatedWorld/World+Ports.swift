@@ -329,9 +329,10 @@ extension World {
   func evaluate(_ fix: Fix, from index: Int) {
     ports[index].noteDate(of: fix, at: now)
     let second = Int(self.second)
-    // A modem's sentences are up to a second old, and after a suspend those from before it are the previous ones.
+    // A modem's sentences are up to a second old, and after a suspend those from before it are the newest.
     let age = ports[index].modem == nil ? 0 : 1
-    let asleep = now - resumedAt <= .seconds(1) ? Int(suspendedFor.wholeSeconds) : 0
+    let hasJustResumed = now - resumedAt <= .seconds(1)
+    let asleep = age > 0 && hasJustResumed ? Int(suspendedFor.wholeSeconds) : 0
     // In datagrams, an epoch that was overtaken may have given its date to the epoch that overtook it.
     let isOvertaken =
       ports[index].isNetwork
@@ -353,7 +354,10 @@ extension World {
     // Which kinds of sentences a modem has is known from what it received before. If that was damaged, an epoch may be
     // used before all of its sentences have arrived.
     let disturbable = [epoch, second, second - age, second - age - asleep] + (ports[index].modem?.epochs ?? [])
-    let isDisturbed = disturbable.contains { ports[index].isDisturbed(at: $0) }
+    // The epoch before this one may be older than a second: a suspend, or data that is held back, lies between them.
+    let isOfLastWriting = ports[index].lastWritten.map { $0 == second || hasJustResumed && $0 == second - 1 } ?? false
+    let previous = isOfLastWriting ? ports[index].writtenBefore : nil
+    let isDisturbed = (disturbable + [previous].compactMap(\.self)).contains { ports[index].isDisturbed(at: $0) }
     let isWhole = !isOvertaken && !isRunTogether && !isDisturbed
     let reported = receivers[index].second(of: fix, isWhole: isWhole, at: trueTime, wallError: wallError)
     if let reported {
