@@ -193,9 +193,6 @@ import Glibc
   /// Answers a request that is complete, or whose delay is over.
   private func proceed(_ exchange: ServerExchange) -> MHD_Result {
     if let reply = exchange.reply { return exchange.finish(reply) }
-    // Existing streams first get the events that are due, because a new one begins with the current state. Other
-    // requests send none: a round would otherwise send more than a credit, all of it written at its end.
-    if LiveMap.opensStream(exchange.request) { _ = sendDueEvents(at: clock()) }
     var reply = answer(exchange.request)
     if case .events = reply.content, streams.count >= Self.maximumStreams {
       reply = Reply(
@@ -203,6 +200,9 @@ import Glibc
     }
     exchange.reply = reply
     if case .events = reply.content {
+      // Existing streams get the events that are due, because a new one begins with the current state. Other requests
+      // send none: a round would otherwise send more than a credit, all of it written at its end.
+      _ = sendDueEvents(at: clock())
       let result = exchange.finish(reply)
       if let stream = exchange.stream { streams.append(stream) }
       return result

@@ -35,7 +35,6 @@ package final class LiveMap {
 
   /// Maximum size of a command in bytes.
   private static let maximumCommandSize = 10_000
-  private static let eventsPath = "/map/events"
 
   private let options: Options
   private let files: PageFiles
@@ -76,9 +75,6 @@ package final class LiveMap {
   /// Steady milliseconds when the next event is due; nil if none is pending.
   package var deadline: Int64? { feed.deadline }
 
-  /// Whether the request is for a stream of events.
-  static func opensStream(_ request: Request) -> Bool { request.path == eventsPath }
-
   /// Whether the request is for the map.
   static func serves(_ request: Request) -> Bool {
     request.path == "/" || request.path.hasPrefix("/map/")
@@ -107,7 +103,7 @@ package final class LiveMap {
         "tiles": options.tiles?.json ?? .null, "leaflet": .bool(files.hasLeaflet), "version": .string(options.version),
         "route": .array(options.route.map(\.json)),
       ])
-    case LiveMap.eventsPath:
+    case "/map/events":
       feed.pageOpened()
       let opening = "retry: 2000\n" + Self.text(state.openingMessage(at: now), id: lastID)
       return Reply(
