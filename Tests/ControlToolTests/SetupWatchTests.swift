@@ -97,4 +97,20 @@ struct SetupWatchTests {
       watch.handle(.success(report), at: .zero),
       .missing("the vehicle is paused by command; end it with: fleet-locationctl resume --instance van"))
   }
+
+  @Test(
+    "updates with the last settings that worked do not count: setup says why those in the files are not in force",
+    arguments: [
+      ("takenBack", "no fix", "were reverted before, and are not tried again until they change: no fix"),
+      ("mistake", "f:1: no\nf:2: no", "have a mistake: f:1: no (and 1 more)"),
+    ])
+  func kept(key: String, value: String, why: String) throws {
+    let watch = Watch()
+    let report = try StatusScreenTests.status([
+      "counters": ["accepted": 1, "tokens": 1], "settings": ["hash": "a", "isKept": true, key: value] as [String: Any],
+    ])
+    expectEqual(
+      watch.handle(.success(report), at: .seconds(5)),
+      .missing("the last settings that worked are in force, because those in the files \(why)"))
+  }
 }

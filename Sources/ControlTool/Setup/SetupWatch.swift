@@ -41,6 +41,13 @@ struct SetupWatch {
       if report.isPaused {
         return .missing("the vehicle is paused by command; end it with: fleet-locationctl resume\(option)")
       }
+      if let settings = report.settings, settings.isKept {
+        let mistake = settings.mistake.map { ": \(SettingsStatus.summary(of: $0))" } ?? ""
+        let why =
+          settings.takenBack.map { "were reverted before, and are not tried again until they change: \($0)" }
+          ?? "have a mistake\(mistake)"
+        return .missing("the last settings that worked are in force, because those in the files \(why)")
+      }
       let count = { (name: String) in report.counters[name, default: 0] }
       let hasAcceptedUpdate = report.lastUpdate != nil && count("accepted") > 0
       if hasAcceptedUpdate, count("tokens") > 0 {
