@@ -50,6 +50,8 @@ programs() {
     --only "nghttpx;nghttpx, no table;nghttpx, windows of 1;nginx;nginx, a GOAWAY each 50 requests"
   judge "The status screen, in another terminal emulator (pyte)" \
     "$python" "$here/status-screen.py" "$bin"
+  judge "The hidden prompt of setup for the credential" \
+    python3 "$here/setup_prompt.py" "$bin"
   judge "The control socket by Varlink's library for Python, and the examples of a driver's app" \
     "$python" "$here/varlink_clients.py" "$bin"
   judge "Metrics and alerts, judged by Prometheus' own programs" \

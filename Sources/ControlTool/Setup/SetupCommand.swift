@@ -172,12 +172,22 @@ enum SetupCommand: Command {
 
   private static func prompt(_ text: String, isHidden: Bool = false) throws(CommandError) -> String {
     _ = try StandardOutput.write(Array(text.utf8))
-    do throws(Errno) {
-      if case .line(let line) = try TerminalPrompt.read(isHidden: isHidden) { return trimmed(line) }
-    } catch {
+    let answer: TerminalPrompt.Answer
+    do throws(Errno) { answer = try TerminalPrompt.read(isHidden: isHidden) } catch {
       throw CommandError(.io, "the terminal cannot be read: \(error)")
     }
-    throw CommandError(.usage, "setup: ended; nothing was changed")
+    switch answer {
+    case .line(let line): return trimmed(line)
+    case .cut:
+      throw CommandError(
+        .usage,
+        "setup: a line at a terminal has at most \(TerminalPrompt.maxLength) bytes, and nothing was changed; write a "
+          + "longer credential to a file, and name it with --credential-file")
+    case .end:
+      // The message begins on a new line.
+      printLine("")
+      throw CommandError(.usage, "setup: ended; nothing was changed")
+    }
   }
 
   private static func trimmed(_ text: String) -> String {
