@@ -23,7 +23,7 @@ enum CheckCommand: Command {
       throw CommandError(.usage, "check: unexpected \"\(operand)\": settings are named with --config")
     }
     let result = SettingsCheckResult(of: try SettingsChoice.path(options))
-    StandardError.write(result.errors)
+    StandardError.write(Instance.addressed(result.errors, Instance.service(options)))
     _ = try StandardOutput.write(result.output)
     return result.exitCode
   }

@@ -61,6 +61,11 @@ import Release
     }
   }
 
+  /// Whether a word is a command that has the option `--instance`.
+  static func takesInstance(_ word: String) -> Bool {
+    commands.contains { $0.name == word && $0.options.contains(Instance.option) }
+  }
+
   /// `help` is the same as `--help`, and `help COMMAND` the same as `COMMAND --help`.
   private static let helpWord = "help"
 
@@ -94,7 +99,9 @@ import Release
     let options = try parse(arguments, command.options)
     if options.has("help") { return try StandardOutput.write(command.usage) }
     if options.has("version") { return try StandardOutput.write(Release.banner(name)) }
-    return try command.run(options)
+    do throws(CommandError) { return try command.run(options) } catch {
+      throw CommandError(error.code, Instance.addressed(error.message, Instance.service(options)))
+    }
   }
 
   private static func parse(

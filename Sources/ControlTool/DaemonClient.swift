@@ -184,13 +184,15 @@ enum DaemonClient {
   }
 
   /// Sends a command of the driver, and prints the daemon's remark.
-  static func sendDriverCommand(_ request: Request, _ options: CommandLineOptions) throws(CommandError) {
+  @MainActor static func sendDriverCommand(_ request: Request, _ options: CommandLineOptions) throws(CommandError) {
     if let operand = options.operands.first {
       throw CommandError(.usage, "\(request): unexpected \"\(operand)\"")
     }
     let response = try acknowledgement(of: request, options)
     if let error = response.error { throw CommandError(.unavailable, error) }
-    if let remark = response.remark { StandardError.write("\(CommandLineTool.name): \(remark)\n") }
+    if let remark = response.remark {
+      StandardError.write("\(CommandLineTool.name): \(Instance.addressed(remark, Instance.service(options)))\n")
+    }
   }
 
   private static func acknowledgement(

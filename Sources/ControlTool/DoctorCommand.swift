@@ -84,6 +84,7 @@ enum DoctorCommand: Command {
       width: Terminal.isStandardOutput ? Terminal.size?.columns ?? 80 : nil, capabilities: .ofStandardOutput)
     // If standard output is closed, the remaining checks still run, for the exit status.
     var doctor = Doctor { part in
+      let part = part.rewording { Instance.addressed($0, service) }
       jsonReport?.add(part)
       if jsonReport == nil { _ = try? StandardOutput.write(screen.text(of: part)) }
     }

@@ -22,6 +22,8 @@ enum ExplainCommand: Command {
     if let settings = StatusRows.settings(status) {
       lines.append("Settings: \(settings.pieces.map(\.text).joined())")
     }
-    return try StandardOutput.write(lines.map { "\(StyledText.sanitized($0))\n" }.joined())
+    let service = Instance.service(options)
+    return try StandardOutput.write(
+      lines.map { "\(Instance.addressed(StyledText.sanitized($0), service))\n" }.joined())
   }
 }

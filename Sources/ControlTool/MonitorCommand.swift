@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import ControlSocket
+import Diagnosis
 import EventLoop
 import Glibc
 import JSON
@@ -39,6 +40,7 @@ enum MonitorCommand: Command {
     let socket = options.has("positions") ? LocalSocket.positions : .control
     let path = try DaemonClient.path(options, of: socket)
     let isJSON = options.has("json")
+    let service = Instance.service(options)
     let clock: EventLoop
     do {
       clock = try EventLoop()
@@ -53,7 +55,7 @@ enum MonitorCommand: Command {
       do throws(ControlSocketError) {
         let end = try ControlClient.follow(DaemonClient.monitorCall(socket), at: path, of: socket) { reply in
           isLost = false
-          outcome = Result { () throws(CommandError) in try show(reply, isJSON, at: clock.now.wall) }
+          outcome = Result { () throws(CommandError) in try show(reply, isJSON, service, at: clock.now.wall) }
           return (try? outcome.get()) == true
         }
         if case .unsupported = end {
@@ -66,7 +68,7 @@ enum MonitorCommand: Command {
       }
       guard try outcome.get() else { return 0 }
       if !isLost {
-        let error = StyledText.sanitized(message)
+        let error = Instance.addressed(StyledText.sanitized(message), service)
         let line =
           isJSON ? JSONValue.object(["error": .string(error)]).encoded : MonitorCommand.line(error, clock.now.wall)
         guard try StandardOutput.write(line + [UInt8(ascii: "\n")]) else { return 0 }
@@ -77,7 +79,9 @@ enum MonitorCommand: Command {
   }
 
   /// - Returns: false if the reader has closed the pipe.
-  private static func show(_ message: [UInt8], _ isJSON: Bool, at time: Timestamp) throws(CommandError) -> Bool {
+  private static func show(
+    _ message: [UInt8], _ isJSON: Bool, _ service: InstalledService?, at time: Timestamp
+  ) throws(CommandError) -> Bool {
     guard let reply = VarlinkReply(parsing: message) else {
       throw CommandError(.unavailable, "the daemon's reply cannot be read")
     }
@@ -90,7 +94,7 @@ enum MonitorCommand: Command {
       return try StandardOutput.write(JSONValue.object(reply.parameters).encoded + [UInt8(ascii: "\n")])
     }
     guard let text = MonitorLine.text(reply.parameters) else { return true }
-    return try StandardOutput.write(line(text, time) + [UInt8(ascii: "\n")])
+    return try StandardOutput.write(line(Instance.addressed(text, service), time) + [UInt8(ascii: "\n")])
   }
 
   private static func line(_ text: String, _ time: Timestamp) -> [UInt8] {

@@ -14,7 +14,7 @@ extension DriverCommand {
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     try DaemonClient.sendDriverCommand(request, options)
-    return try StandardOutput.write(confirmation + "\n")
+    return try StandardOutput.write(Instance.addressed(confirmation, Instance.service(options)) + "\n")
   }
 }
 

@@ -47,7 +47,7 @@ enum ReloadCommand: Command {
     }
     let response = try DaemonClient.reload(confirmingWithin: limit, options)
     if let mistake = response.error { throw CommandError(.configuration, mistake) }
-    if let remark = response.remark { printLine(remark) }
+    if let remark = response.remark { printLine(Instance.addressed(remark, Instance.service(options))) }
     return try follow(limit, at: path)
   }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
-import Configuration
 import Diagnosis
 import Glibc
 import SystemCalls
@@ -53,8 +52,7 @@ enum Instance {
   /// What is missing if there is no such instance, and which instances exist; nil if it has a settings file.
   static func missingMessage(for name: String) -> String? {
     guard FileAccess.error("\(directory)/\(name).toml", F_OK)?.code == ENOENT else { return nil }
-    let names = ((try? ConfigurationEnvironment.system.listDirectory(directory)) ?? []).filter { $0.hasSuffix(".toml") }
-      .map { String($0.dropLast(5)) }.filter { $0 != "fleet-locationd" }.sorted()
+    let names = InstalledService.instances
     let others =
       names.isEmpty ? "this machine has no instances" : "the instances are: \(names.joined(separator: ", "))"
     return "\(directory)/\(name).toml: does not exist; \(others)"

@@ -49,22 +49,25 @@ enum StatusCommand: Command {
     let (text, status) = try DaemonClient.status(options)
     if options.has("healthy") {
       let health = ServiceFindings.health(status)
-      _ = try StandardOutput.write("\(health.isHealthy ? "healthy" : "not healthy"): \(health.sentence)\n")
+      let sentence = Instance.addressed(health.sentence, Instance.service(options))
+      _ = try StandardOutput.write("\(health.isHealthy ? "healthy" : "not healthy"): \(sentence)\n")
       return health.isHealthy ? 0 : 1
     }
     if options.has("json") {
       _ = try StandardOutput.write(text + [UInt8(ascii: "\n")])
     } else {
-      _ = try StandardOutput.write(self.text(of: status))
+      _ = try StandardOutput.write(self.text(of: status, options))
     }
     return status.isOnline ? 0 : 1
   }
 
   /// Formatted for standard output: a terminal, or a file or pipe.
-  private static func text(of status: StatusReport) -> String {
+  private static func text(of status: StatusReport, _ options: CommandLineOptions) -> String {
+    let service = Instance.service(options)
+    let rows = StatusRows(status).rewording { Instance.addressed($0, service) }
     let capabilities = TerminalCapabilities.ofStandardOutput
     let width = Terminal.isStandardOutput ? Terminal.size?.columns ?? 80 : nil
-    return StatusScreen.lines(of: StatusRows(status), width: width, capabilities: capabilities)
+    return StatusScreen.lines(of: rows, width: width, capabilities: capabilities)
       .map { "\($0.encoded(capabilities))\n" }.joined()
   }
 
@@ -83,7 +86,8 @@ enum StatusCommand: Command {
       // The daemon may still start.
     }
     let watch = try StatusWatch(
-      every: interval, capabilities: TerminalCapabilities(environment: Environment.value(of:))
+      every: interval, of: Instance.service(options),
+      capabilities: TerminalCapabilities(environment: Environment.value(of:))
     ) {
       Result { () throws(CommandError) in try DaemonClient.status(at: path, timeout: StatusWatch.timeout).status }
     }
@@ -136,11 +140,11 @@ enum StatusCommand: Command {
     do throws(CommandError) {
       let (text, status) = try DaemonClient.status(options)
       if options.has("json") { return try StandardOutput.write(text + [UInt8(ascii: "\n")]) }
-      return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(self.text(of: status))\n".utf8))
+      return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(self.text(of: status, options))\n".utf8))
     } catch {
       guard error.code == .unavailable else { throw error }
       // The error goes to standard output, as the responses do, so that a log shows when the daemon stopped answering.
-      let message = StyledText.sanitized(error.message)
+      let message = Instance.addressed(StyledText.sanitized(error.message), Instance.service(options))
       guard options.has("json") else {
         return try StandardOutput.write(Array("\(time.canonicalJSON)\n\(message)\n\n".utf8))
       }

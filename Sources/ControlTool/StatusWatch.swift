@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Diagnosis
 import EventLoop
 import Glibc
 import Observability
@@ -17,6 +18,7 @@ import Timekeeping
   private static let otherSignals = [SIGINT, SIGWINCH, SIGTSTP, SIGCONT]
 
   private let interval: Duration
+  private let service: InstalledService?
   private let ask: () -> Result<StatusReport, CommandError>
   private let capabilities: TerminalCapabilities
   private let terminal: Terminal
@@ -34,12 +36,14 @@ import Timekeeping
 
   /// - Parameters:
   ///   - interval: between two requests.
+  ///   - service: for the commands in its texts; nil for the main one.
   ///   - ask: must return within ``timeout``.
   init(
-    every interval: Duration, capabilities: TerminalCapabilities,
+    every interval: Duration, of service: InstalledService?, capabilities: TerminalCapabilities,
     ask: @escaping () -> Result<StatusReport, CommandError>
   ) throws(CommandError) {
     self.interval = interval
+    self.service = service
     self.ask = ask
     self.capabilities = capabilities
     painter = ScreenPainter(capabilities)
@@ -92,7 +96,7 @@ import Timekeeping
     timer?.arm(at: loop.now.boot + interval)
     switch ask() {
     case .success(let status):
-      rows = StatusRows(status)
+      rows = StatusRows(status).rewording { Instance.addressed($0, service) }
       isOnline = status.isOnline
       answeredAt = loop.now.boot
       lastError = nil
@@ -153,6 +157,7 @@ import Timekeeping
     let lastResponse = answeredAt.map {
       "; last response, \((loop.now.boot - $0).humanReadable) ago:"
     }
-    return StyledText("For \(since): \(lastError.message)\(lastResponse ?? "")")
+    let message = Instance.addressed(lastError.message, service)
+    return StyledText("For \(since): \(message)\(lastResponse ?? "")")
   }
 }

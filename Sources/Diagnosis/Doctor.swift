@@ -56,6 +56,15 @@ package import Timekeeping
     /// The number of findings, and on a line of its own the cause: the first failure, because later checks depend on
     /// what the earlier ones check.
     case summary(String, cause: String?)
+
+    /// The same part with other words.
+    package func rewording(_ reword: (String) -> String) -> Part {
+      switch self {
+      case .title: self
+      case .finding(let finding): .finding(finding.rewording(reword))
+      case .summary(let counts, let cause): .summary(counts, cause: cause.map(reword))
+      }
+    }
   }
 
   private let report: (Part) -> Void

@@ -75,6 +75,11 @@ package struct Finding: Equatable, Sendable {
   /// The service cannot work like this; the problem's advice says what to do.
   package static func fail(_ code: Code, _ problem: some ReportedProblem) -> Finding { Finding(.fail, code, problem) }
 
+  /// The same finding with other words.
+  func rewording(_ reword: (String) -> String) -> Finding {
+    Finding(severity, code, reword(sentence), advice.map(reword))
+  }
+
   private init(_ severity: Severity, _ code: Code, _ problem: some ReportedProblem) {
     self.init(severity, code, problem.sentence.text, problem.advice?.sentenceCase)
   }

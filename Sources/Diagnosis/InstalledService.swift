@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import SystemCalls
 
 /// The systemd unit that belongs to a settings file in /etc/fleet-locationd.
 package struct InstalledService: Equatable, Sendable {
@@ -11,7 +12,7 @@ package struct InstalledService: Equatable, Sendable {
   /// The directory in /var/lib with its pause.
   let stateDirectory: String
   /// The option of `fleet-locationctl` for it, with a leading space; empty for the service of one vehicle.
-  let option: String
+  package let option: String
   /// The control socket of its daemon.
   package var socket: String { "\(runtimeDirectory)/control.sock" }
   /// The path of its main settings file.
@@ -42,6 +43,12 @@ package struct InstalledService: Equatable, Sendable {
     guard suffix.isEmpty || suffix.hasPrefix("-") && !suffix.contains("/") else { return nil }
     let instance = suffix.isEmpty ? InstalledService.name : String(suffix.dropFirst())
     self.init(settings: "/etc/\(InstalledService.name)/\(instance).toml")
+  }
+
+  /// The names of the instances that have a settings file, in order.
+  package static var instances: [String] {
+    (SystemFile.names(in: "/etc/\(name)") ?? []).filter { $0.hasSuffix(".toml") }.map { String($0.dropLast(5)) }
+      .filter { $0 != name }.sorted()
   }
 
   /// The unit for the name of a settings file, in any directory: `fleet-locationd@NAME.service` reads `NAME.toml`.

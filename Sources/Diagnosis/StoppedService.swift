@@ -13,17 +13,23 @@ package enum StoppedService {
     let isMissing = FileAccess.error(service.settings, F_OK)?.code == ENOENT
     guard let bus = try? MessageBus(timeLimit: .seconds(2)),
       let status = try? ServiceStatus(of: service.unit, from: bus)
-    else { return explanation(service, nil, isSettingsFileMissing: isMissing) }
-    return explanation(service, status, isSettingsFileMissing: isMissing)
+    else { return explanation(service, nil, isSettingsFileMissing: isMissing, InstalledService.instances) }
+    return explanation(service, status, isSettingsFileMissing: isMissing, InstalledService.instances)
   }
 
-  /// - Parameter status: nil if systemd cannot be asked.
+  /// - Parameters:
+  ///   - status: nil if systemd cannot be asked.
+  ///   - instances: the names of those that have settings.
   static func explanation(
-    _ service: InstalledService, _ status: ServiceStatus?, isSettingsFileMissing: Bool
+    _ service: InstalledService, _ status: ServiceStatus?, isSettingsFileMissing: Bool, _ instances: [String] = []
   ) -> String? {
     if isSettingsFileMissing, status?.load ?? "loaded" == "loaded" {
+      let advice =
+        service.option.isEmpty && !instances.isEmpty
+        ? "Add --instance NAME for one of the instances of this machine: \(instances.joined(separator: ", "))"
+        : "Write it with: sudo fleet-locationctl setup\(service.option)"
       return "\(service.unit) is not started, because its settings file \(service.settings) does not exist\n"
-        + "Write it with: sudo fleet-locationctl setup\(service.option)"
+        + advice
     }
     guard let status else { return nil }
     let finding = ServiceFindings.state(status)

@@ -97,6 +97,11 @@ struct CredentialFaultTests {
     )
     expectEqual(StoppedService.explanation(service, nil, isSettingsFileMissing: true), deleted)
     expectNil(StoppedService.explanation(service, nil, isSettingsFileMissing: false))
+    expectEqual(StoppedService.explanation(service, nil, isSettingsFileMissing: true, ["bus"]), deleted)
+    let main = try #require(InstalledService(socket: "/run/fleet-locationd/control.sock"))
+    expectEqual(
+      StoppedService.explanation(main, nil, isSettingsFileMissing: true, ["bus", "van"])?.hasSuffix(
+        "does not exist\nAdd --instance NAME for one of the instances of this machine: bus, van"), true)
     (status.active, status.sub, status.result, status.end) = ("failed", "failed", "exit-code", .exited(78))
     status.text = "Ended: /etc/f.toml:3: wrong"
     let failed = StoppedService.explanation(service, status, isSettingsFileMissing: false)

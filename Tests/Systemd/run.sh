@@ -457,7 +457,10 @@ inside systemctl enable -q --now fleet-locationd@taxi-3 || fail "start of the ta
 until_true 10 status_says Online fleet-locationd@taxi-3 || fail "STATUS of the taxi: $(property StatusText fleet-locationd@taxi-3)"
 # Nothing is accepted from here to the power cut.
 fault '{"target": "update", "vehicle": "taxi-3", "status": 503, "for_ms": 3600000}'
-inside fleet-locationctl pause --instance taxi-3 >/dev/null
+inside fleet-locationctl pause --instance taxi-3 | has 'until "fleet-locationctl resume --instance taxi-3"' ||
+  fail "pause of the taxi: the message names another command"
+inside fleet-locationctl status --instance taxi-3 >"$work/status" || true
+grep -q 'fleet-locationctl resume --instance taxi-3' "$work/status" || fail "status of the taxi: $(cat "$work/status")"
 until_true 10 eval '[ "$(taxi vehicleState)" -gt 0 ]' || fail "no OFFLINE of the taxi"
 driven=$(taxi vehicleState%2ClastLocation.*)
 inside fleet-locationctl pause >/dev/null

@@ -52,6 +52,16 @@ struct StatusRows {
     sketch = TrackSketch(status.track)
   }
 
+  /// The same rows with other words.
+  func rewording(_ reword: (String) -> String) -> StatusRows {
+    var result = self
+    for group in groups.indices {
+      for row in groups[group].indices { result.groups[group][row].text = groups[group][row].text.rewording(reword) }
+    }
+    result.events = events.map { (age: $0.age, text: $0.text.rewording(reword)) }
+    return result
+  }
+
   /// The first row of a status that is printed once; `status --watch` has a top line instead.
   var title: Row {
     Row(

@@ -118,6 +118,13 @@ struct StyledText: Equatable, Sendable {
     return result
   }
 
+  /// The same text with other words, piece by piece.
+  func rewording(_ reword: (String) -> String) -> StyledText {
+    var result = StyledText()
+    for piece in pieces { result.append(reword(piece.text), piece.style) }
+    return result
+  }
+
   // MARK: - Fitting
 
   /// In ASCII, for terminals without Unicode.

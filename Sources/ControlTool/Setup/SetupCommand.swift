@@ -124,12 +124,13 @@ enum SetupCommand: Command {
     let loop: EventLoop
     do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
     printLine("Looking for receivers: up to half a minute …")
+    let service = InstalledService(settings: SetupPlan.settingsPath(instance))
     let environment = Doctor.Environment(
       loop: loop, serviceUser: UserAccount.named(DoctorCommand.serviceUser), currentUser: .current,
-      buildDate: Release.buildDate, unit: InstalledService(settings: SetupPlan.settingsPath(instance))?.unit,
+      buildDate: Release.buildDate, unit: service?.unit,
       isDaemonRunning: false)
     let sources = SetupSources(found: ReceiverSearch(in: environment).run())
-    _ = try StandardOutput.write(sources.text)
+    _ = try StandardOutput.write(Instance.addressed(sources.text, service))
     guard isInteractive else {
       guard let only = sources.onlyAnswer else {
         throw CommandError(.usage, "setup: there is no terminal for questions; missing: --source")
@@ -385,7 +386,8 @@ enum SetupCommand: Command {
   private static func watch(_ plan: SetupPlan, _ instance: String?, limit: Duration) throws(CommandError) -> Int32 {
     let loop: EventLoop
     do { loop = try EventLoop() } catch { throw CommandError(.io, error.message) }
-    let socket = InstalledService(settings: SetupPlan.settingsPath(instance))?.socket ?? ""
+    let service = InstalledService(settings: SetupPlan.settingsPath(instance))
+    let socket = service?.socket ?? ""
     let option = option(of: instance)
     let start = loop.now.boot
     var watch = SetupWatch(limit: limit, option: option)
@@ -401,8 +403,8 @@ enum SetupCommand: Command {
         printLine("Online:   \(sentence), \((loop.now.boot - start).humanReadable) after the start")
         return 0
       case .missing(let sentence):
-        printLine(
-          "Not yet:  \(sentence)\nThe service runs on and tries again; fleet-locationctl doctor\(option) says more")
+        let text = "Not yet:  \(sentence)\nThe service runs on and tries again; fleet-locationctl doctor says more"
+        printLine(Instance.addressed(text, service))
         return 1
       case .wait(let line):
         if let line { printLine("Now:      \(line)") }
