@@ -104,7 +104,7 @@ enum DoctorCommand: Command {
     } else {
       checks += settings.settings.map { Doctor.checks(for: $0, in: environment) } ?? []
       checks.append(
-        ServiceCheck(service, settings: settings.settings, in: environment) { ask(socket, path, service?.unit) })
+        ServiceCheck(service, settings: settings.file, in: environment) { ask(socket, path, service?.unit) })
     }
     for check in checks { doctor.run(check) }
     doctor.finish()

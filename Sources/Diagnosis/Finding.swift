@@ -36,9 +36,8 @@ package struct Finding: Equatable, Sendable {
     case unitInactive, unitStarting, unitStopping, unitFailed, unitRestarts, unitRestarted, unitCannotStart
     case credentialChanged, credentialExposed
     // The daemon.
-    case daemonUnreachable, otherVehicle, reloadFailed, settingsTakenBack, settingsUnconfirmed, releaseDiffers,
-      memoryOnly,
-      plainUpdates
+    case daemonUnreachable, otherVehicle, reloadFailed, settingsTakenBack, settingsUnconfirmed, settingsNotLoaded
+    case releaseDiffers, memoryOnly, plainUpdates
     case pauseUnreadable, dutyUnreadable, offlinePending, notSending, noUpdate
     // The check itself.
     case notExamined, checkFailed

@@ -4,26 +4,27 @@ package import Configuration
 import Reporting
 import EventLoop
 import FleetEngine
+import LocationDaemon
 import MessageBus
 import Timekeeping
 
 /// The running service: the state that systemd and the daemon report.
 package struct ServiceCheck: Check {
   private let service: InstalledService?
-  private let settings: Settings?
+  private let file: SettingsFile?
   private let environment: Doctor.Environment
   private let requestStatus: () -> ServiceFindings.DaemonResponse
 
   /// - Parameters:
   ///   - service: nil when no unit of the package reads the settings; then systemd is not asked.
-  ///   - settings: nil when they cannot be read.
+  ///   - file: the settings; nil when they cannot be read.
   ///   - requestStatus: requests the daemon's status, within some seconds.
   package init(
-    _ service: InstalledService?, settings: Settings?, in environment: Doctor.Environment,
+    _ service: InstalledService?, settings file: SettingsFile?, in environment: Doctor.Environment,
     requestStatus: @escaping () -> ServiceFindings.DaemonResponse
   ) {
     self.service = service
-    self.settings = settings
+    self.file = file
     self.environment = environment
     self.requestStatus = requestStatus
   }
@@ -43,14 +44,14 @@ package struct ServiceCheck: Check {
       }
       daemon = requestStatus()
     }
-    let heartbeat = settings?.agent.reporting.heartbeat ?? ReportingPolicy.Configuration().heartbeat
+    let heartbeat = file?.settings.agent.reporting.heartbeat ?? ReportingPolicy.Configuration().heartbeat
     let unit = service.map(unitStatus)
     let status = try? unit?.get()
     let findings = ServiceFindings.findings(
       unit: unit, outdated: environment.rootObservations?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
       exposed: environment.rootObservations?.exposed ?? status.map(ServiceCredentials.exposed) ?? [],
       faults: status.map(CredentialFault.all) ?? [], daemon: daemon,
-      vehicle: settings?.vehicle.vehicleID, heartbeat: heartbeat)
+      vehicle: file?.settings.vehicle.vehicleID, hash: file?.hash, heartbeat: heartbeat)
     for finding in findings { report(finding) }
   }
 

@@ -26,11 +26,12 @@ package enum ServiceFindings {
   ///   - exposed: the files of credentials that every user can read.
   ///   - faults: of the files of credentials.
   ///   - vehicle: the vehicle's ID in the settings file; nil when that cannot be read.
+  ///   - hash: of the settings in the files; nil when they cannot be read.
   ///   - heartbeat: of the settings file, for a daemon that does not report its own.
   package static func findings(
     unit: Result<ServiceStatus, MessageBusError>?, outdated: [String] = [], exposed: [String] = [],
     faults: [CredentialFault] = [],
-    daemon: DaemonResponse, vehicle: String?, heartbeat: Duration
+    daemon: DaemonResponse, vehicle: String?, hash: String? = nil, heartbeat: Duration
   ) -> [Finding] {
     var findings: [Finding] = []
     var daemon = daemon
@@ -51,7 +52,7 @@ package enum ServiceFindings {
     }
     switch daemon {
     case .noResponse(let why, let advice, _): findings.append(.fail(.daemonUnreachable, why, advice))
-    case .status(let report): findings += self.findings(report, vehicle: vehicle, heartbeat: heartbeat)
+    case .status(let report): findings += self.findings(report, vehicle, hash, heartbeat)
     }
     return findings
   }
@@ -172,7 +173,9 @@ package enum ServiceFindings {
 
   // MARK: - The daemon
 
-  private static func findings(_ report: StatusReport, vehicle: String?, heartbeat: Duration) -> [Finding] {
+  private static func findings(
+    _ report: StatusReport, _ vehicle: String?, _ hash: String?, _ heartbeat: Duration
+  ) -> [Finding] {
     var findings: [Finding] = []
     if let vehicle, let own = report.vehicle, own != vehicle {
       findings.append(
@@ -208,6 +211,14 @@ package enum ServiceFindings {
           .reloadFailed,
           "the last reload failed, and the previous settings are in force: \(SettingsStatus.summary(of: mistake))",
           "Correct it, then: fleet-locationctl reload"))
+    } else if findings.isEmpty, let hash, let settings = report.settings, !settings.isKept, settings.hash != hash {
+      // Another vehicle is already reported.
+      findings.append(
+        .warn(
+          .settingsNotLoaded,
+          "the settings files were changed, and the daemon does not use them yet: the findings above are about the "
+            + "files",
+          "Load them: fleet-locationctl reload --confirm 10min"))
     }
     if let version = report.version, version != Release.version {
       findings.append(

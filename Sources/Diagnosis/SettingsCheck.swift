@@ -19,10 +19,9 @@ package struct SettingsCheck: Check {
   }
 
   /// Nil if they are invalid.
-  package var settings: Settings? {
-    if case .success(let file) = outcome { return file.settings }
-    return nil
-  }
+  package var file: SettingsFile? { try? outcome.get() }
+  /// Nil if they are invalid.
+  package var settings: Settings? { file?.settings }
 
   package func run(_ report: (Finding) -> Void) {
     switch outcome {

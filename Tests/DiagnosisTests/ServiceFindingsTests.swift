@@ -444,6 +444,20 @@ struct ServiceFindingsTests {
     expect(findings[1].sentence.contains("f.toml:3:1: sped"))
   }
 
+  @Test(
+    "settings files that the daemon does not use yet cause a warning, unless that is unknown, or reported otherwise",
+    arguments: [
+      ("a", "a", false, "truck-17", false), ("a", "b", false, "truck-17", true), (nil, "b", false, "truck-17", false),
+      ("a", nil, false, "truck-17", false), ("a", "b", true, "truck-17", false), ("a", "b", false, "van-2", false),
+    ] as [(String?, String?, Bool, String, Bool)])
+  func notLoaded(hash: String?, daemonHash: String?, isKept: Bool, vehicle: String, isWarned: Bool) throws {
+    var changes: [String: Any] = [:]
+    if let daemonHash { changes["settings"] = ["hash": daemonHash, "isKept": isKept] as [String: Any] }
+    let findings = ServiceFindings.findings(
+      unit: nil, daemon: .status(try Self.status(changes)), vehicle: vehicle, hash: hash, heartbeat: Self.heartbeat)
+    expectEqual(findings.contains { $0.code == .settingsNotLoaded }, isWarned)
+  }
+
   @Test("the check waits for a daemon that has just started, unless it already has a problem or is paused")
   func starting() throws {
     let fresh: [String: Any] = [
