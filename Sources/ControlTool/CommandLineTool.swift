@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import ExternalInput
+import Glibc
 import Release
 
 /// `fleet-locationctl`: finds the command that the arguments name and runs it.
@@ -37,6 +38,8 @@ import Release
   /// - Parameter arguments: the program's name first, as `main` gets them.
   /// - Returns: the exit status.
   package static func run(_ arguments: [String]) -> Int32 {
+    // Writing to a closed pipe fails with EPIPE, and does not end a command between two of its steps.
+    signal(SIGPIPE, SIG_IGN)
     var help = "\(name) --help"
     do throws(CommandError) {
       let options = try parse(arguments, [], stopsAtOperand: true)

@@ -3,7 +3,6 @@ import CommandLineOptions
 import Configuration
 import Diagnosis
 import EventLoop
-import Glibc
 import Observability
 import Release
 import SystemCalls
@@ -49,7 +48,6 @@ enum DoctorCommand: Command {
     if let name = options.value("user"), user == nil {
       throw CommandError(.usage, "doctor: there is no user \"\(name)\"; getent passwd lists them")
     }
-    signal(SIGPIPE, SIG_IGN)
     // For the token command, which is run as a child process.
     EventLoop.blockChildSignal()
     let path = try SettingsChoice.path(options)

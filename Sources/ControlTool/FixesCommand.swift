@@ -2,7 +2,6 @@
 import CommandLineOptions
 import Configuration
 import Vehicle
-import Glibc
 import LocationDaemon
 import Positioning
 import RecordingReview
@@ -50,8 +49,6 @@ enum FixesCommand: Command {
     guard isFiltering || !options.has("config") else {
       throw CommandError(.usage, "fixes: --config is only used with --verdict")
     }
-    // Without SIGPIPE, writing to a closed pipe fails with EPIPE.
-    signal(SIGPIPE, SIG_IGN)
     return isFiltering
       ? try filter(path, limits: limits(options.value("config")), mapPath: options.value("map")) : try print(path)
   }

@@ -6,7 +6,6 @@ import Vehicle
 import Diagnosis
 import EventLoop
 import FleetEngine
-import Glibc
 import LocationDaemon
 import SystemCalls
 import Timekeeping
@@ -55,7 +54,6 @@ enum InspectTokenCommand: Command {
       throw CommandError(
         .usage, "token: only one is allowed: \(named.map { "--\($0.option)" }.joined(separator: " or "))")
     }
-    signal(SIGPIPE, SIG_IGN)
     EventLoop.blockChildSignal()
     let path = try SettingsChoice.path(options)
     switch ServiceImpersonation.run(settings: path, requestsToken: true) {

@@ -36,7 +36,6 @@ enum MonitorCommand: Command {
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     if let operand = options.operands.first { throw CommandError(.usage, "monitor: unexpected \"\(operand)\"") }
-    signal(SIGPIPE, SIG_IGN)
     let socket = options.has("positions") ? LocalSocket.positions : .control
     let path = try DaemonClient.path(options, of: socket)
     let isJSON = options.has("json")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import EventLoop
-import Glibc
 import NMEA
 import RecordingReview
 import SimulatedDrives
@@ -49,8 +48,6 @@ enum SimulateCommand: Command {
     } catch {
       throw CommandError(.data, "\(options.route): \(error)")
     }
-    // Without SIGPIPE, writing to a closed pipe fails with EPIPE.
-    signal(SIGPIPE, SIG_IGN)
     let loop: EventLoop
     do {
       loop = try EventLoop()

@@ -2,7 +2,6 @@
 import CommandLineOptions
 import Diagnosis
 import EventLoop
-import Glibc
 import JSON
 import Observability
 import SystemCalls
@@ -109,7 +108,6 @@ enum StatusCommand: Command {
   /// For pipes and files: a block for each response, with the time and an empty line, or a line of JSON. Ends when the
   /// reader closes the pipe.
   private static func stream(_ options: CommandLineOptions, every interval: Duration) throws(CommandError) -> Int32 {
-    signal(SIGPIPE, SIG_IGN)
     var failure: CommandError?
     do {
       let loop = try EventLoop()

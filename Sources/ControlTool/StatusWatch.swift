@@ -49,7 +49,6 @@ import Timekeeping
     painter = ScreenPainter(capabilities)
     // From here on the loop handles signals, so that none ends the program before the terminal is restored.
     SignalMask.block(StatusWatch.endSignals + StatusWatch.otherSignals)
-    signal(SIGPIPE, SIG_IGN)
     do {
       terminal = try Terminal()
       loop = try EventLoop()

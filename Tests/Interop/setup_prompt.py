@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the hidden prompt of `fleet-locationctl setup` for the credential: setup_prompt.py BINDIR"""
+"""Tests the hidden prompt of `fleet-locationctl setup` for the credential, and its output to a closed pipe:
+setup_prompt.py BINDIR"""
 import os, pty, select, subprocess, sys, termios, time
 
 PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "fleet-locationctl")
@@ -58,6 +59,11 @@ answer("what is typed after Ctrl-C", b"\x03Bearer hush\n", 64, "ended; nothing w
 answer("the longest line", credential(4094), 0, "(secret)")
 answer("a line that may be cut", credential(4095), 64, "--credential-file")
 answer("a line that is cut", credential(6000), 64, "--credential-file")
+
+reader, writer = os.pipe()
+os.close(reader)
+status = subprocess.run([*COMMAND, "--no-credential"], stdin=subprocess.DEVNULL, stdout=writer).returncode
+check("a closed pipe does not end it", status == 0, status)
 if failures:
     sys.exit(f"{len(failures)} failed")
 print("the hidden prompt of setup: as it should be")

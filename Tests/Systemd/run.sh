@@ -669,6 +669,10 @@ code=0; again --vehicle truck-98 || code=$?
 [ $code -eq 74 ] && inside grep -q truck-99 $fresh.toml || fail "another vehicle: exit $code: $(cat "$work/answer")"
 again --vehicle truck-98 --replace || fail "--replace: $(cat "$work/answer")"
 inside grep -q truck-98 $fresh.toml && inside sh -c "grep -q truck-99 $fresh.toml.2*Z" || fail "what was there is not kept"
+# The reader of its output ends before the first file is written.
+inside sh -c "fleet-locationctl setup --instance fresh --source /dev/serial/by-id/usb-GNSS-if00 --service deliveries --provider test-project \
+  --token-url 'http://127.0.0.1:$port/token/delivery_driver/{vehicle_id}' --endpoint 'http://127.0.0.1:$port' --vehicle truck-97 --replace | true"
+inside grep -q truck-97 $fresh.toml || fail "a closed pipe ends setup between its files"
 step "setup: a wrong credential is not online, whatever token the previous one has got"
 echo 'Bearer of-another-box' | write /root/wrong 600
 echo 'Bearer s3cret-of-the-box' | write /root/right 600

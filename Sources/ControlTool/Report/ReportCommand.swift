@@ -47,7 +47,6 @@ enum ReportCommand: Command {
     if let operand = options.operands.first {
       throw CommandError(.usage, "report: unexpected \"\(operand)\": the archive is named with --output")
     }
-    signal(SIGPIPE, SIG_IGN)
     let path = try SettingsChoice.path(options)
     let programs = try ProgramRunner()
     let now = programs.now.wall

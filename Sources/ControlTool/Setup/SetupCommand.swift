@@ -94,6 +94,10 @@ enum SetupCommand: Command {
     return try watch(plan, instance, limit: wait)
   }
 
+  /// Ctrl-C or the end of an ssh session must not end this program between two steps that belong together: a copy of
+  /// the credential would stay, a file would be missing, or the service would stay stopped.
+  private static let endSignals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+
   // MARK: - Options
 
   private static func waitLimit(_ options: CommandLineOptions) throws(CommandError) -> Duration {
@@ -252,7 +256,9 @@ enum SetupCommand: Command {
     guard !secret.isEmpty else { return .none }
     guard ProgramRunner.path(of: "systemd-creds") != nil else { return .plain(secret) }
     if isDryRun { return .encrypted([]) }
-    // In memory (tmpfs), readable only by root, until it is encrypted.
+    // In memory (tmpfs), readable only by root, until it is encrypted; no signal may leave it there.
+    SignalMask.block(endSignals)
+    defer { SignalMask.unblock(endSignals) }
     let path = "/run/fleet-locationctl-setup.\(getpid())"
     do throws(Errno) {
       try AtomicFile.write(Array(secret.reveal().utf8), to: path, mode: 0o600, isDurable: false)
@@ -298,6 +304,8 @@ enum SetupCommand: Command {
   }
 
   private static func write(_ changes: [SetupPlan.Change]) throws(CommandError) {
+    SignalMask.block(endSignals)
+    defer { SignalMask.unblock(endSignals) }
     for change in changes {
       switch change {
       case .unchanged(let file): printLine("As it is: \(file.path)")
@@ -363,10 +371,8 @@ enum SetupCommand: Command {
     try run(["systemctl", "enable", plan.unit], programs, option)
     // The unit is stopped and started, not restarted: systemd keeps the runtime directory over a restart, but a token
     // in it that was fetched with another credential must be removed.
-    // Ctrl-C or the end of an ssh session between the two must not leave it stopped.
-    let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
-    SignalMask.block(signals)
-    defer { SignalMask.unblock(signals) }
+    SignalMask.block(endSignals)
+    defer { SignalMask.unblock(endSignals) }
     try run(["systemctl", "stop", plan.unit], programs, option)
     try run(["systemctl", "start", plan.unit], programs, option)
     printLine("Started:  \(plan.unit)")
