@@ -103,6 +103,8 @@ struct SetupAnswersTests {
 }
 
 struct SetupPlanTests {
+  private let noFiles = { (_: String) -> [String] in [] }
+
   private var answers: SetupAnswers {
     var answers = SetupAnswers()
     answers.source = .gpsd
@@ -172,13 +174,13 @@ struct SetupPlanTests {
     let path = "/etc/systemd/system/fleet-locationd@van.service.d/credential.conf"
     let existing = { (file: String) in file == path ? Array(dropIn.utf8) : nil }
     let plan = SetupPlan(answers, credential: .none, instance: "van")
-    let changes = plan.changes(at: "20261121T083000Z", existing: existing)
+    let changes = plan.changes(at: "20261121T083000Z", names: noFiles, existing: existing)
     let removed = SetupPlan.Change.removed(path, backup: "\(path).20261121T083000Z")
     expectEqual(changes, (isRemoved ? [removed] : []) + [.created(plan.files[0])])
     expectEqual(plan.text(changes).contains("# \(path), not used, is kept as \(path).20261121T083000Z\n"), isRemoved)
     // With a credential, the drop-in is a file of the plan.
     let kept = SetupPlan(answers, credential: .existing(isEncrypted: false), instance: "van")
-    expect(!kept.changes(at: "20261121T083000Z", existing: existing).contains(removed))
+    expect(!kept.changes(at: "20261121T083000Z", names: noFiles, existing: existing).contains(removed))
   }
 
   @Test("a new credential leaves no usable copy of the previous one in the other form, and none that is not encrypted")
@@ -186,7 +188,7 @@ struct SetupPlanTests {
     let (plain, encrypted) = ("/etc/fleet-locationd/token-provider", "/etc/fleet-locationd/token-provider.cred")
     func last(_ credential: SetupPlan.Credential, existing: [String]) -> SetupPlan.Change? {
       let plan = SetupPlan(answers, credential: credential, instance: nil)
-      return plan.changes(at: "20261121T083000Z") { existing.contains($0) ? [1] : nil }.last
+      return plan.changes(at: "20261121T083000Z", names: noFiles) { existing.contains($0) ? [1] : nil }.last
     }
     let settings = SetupPlan(answers, credential: .encrypted([2]), instance: nil).files[2]
     expectEqual(last(.encrypted([2]), existing: [plain]), .deleted(plain))
@@ -195,14 +197,36 @@ struct SetupPlanTests {
       .removed(encrypted, backup: "\(encrypted).20261121T083000Z"))
     expectEqual(last(.encrypted([2]), existing: [encrypted]), .created(settings))
     expectEqual(last(.existing(isEncrypted: true), existing: [plain, encrypted]), .created(settings))
-    // A drop-in of `systemctl edit` passes it.
+    expectEqual(
+      SetupPlan(answers, credential: .none, instance: nil).text([.deleted(plain)]),
+      "# \(plain), with the previous credential, is deleted\n\n")
+  }
+
+  @Test(
+    "the previous credential is not deleted while a drop-in passes its file: of systemctl edit, or of another unit",
+    arguments: [
+      ("fleet-locationd.service.d/override.conf", false), ("fleet-locationd@van.service.d/credential.conf", false),
+      ("fleet-locationd@.service.d/a.conf", false), ("fleet-locationd.service.d/credential.conf", true),
+      ("fleet-locationd@van.service.d/old.conf.bak", true), ("gpsd.service.d/credential.conf", true),
+    ])
+  func passedElsewhere(dropIn: String, isDeleted: Bool) {
+    let plain = "/etc/fleet-locationd/token-provider"
+    let parts = dropIn.split(separator: "/").map(String.init)
     let plan = SetupPlan(answers, credential: .encrypted([2]), instance: nil)
-    let changes = plan.changes(at: "20261121T083000Z") { path in
-      if path == plain { return [1] }
-      return path.hasSuffix("/override.conf") ? Array("[Service]\nLoadCredential=x:\(plain)\n".utf8) : nil
-    }
-    expect(!changes.contains(.deleted(plain)))
-    expectEqual(plan.text([.deleted(plain)]), "# \(plain), with the previous credential, is deleted\n\n")
+    let changes = plan.changes(
+      at: "20261121T083000Z",
+      names: { directory in
+        switch directory {
+        case "/etc/systemd/system": ["multi-user.target.wants", parts[0]]
+        case "/etc/systemd/system/\(parts[0])": [parts[1]]
+        default: []
+        }
+      },
+      existing: { path in
+        if path == plain { return [1] }
+        return path == "/etc/systemd/system/\(dropIn)" ? Array("[Service]\nLoadCredential=x:\(plain)\n".utf8) : nil
+      })
+    expectEqual(changes.contains(.deleted(plain)), isDeleted)
   }
 
   @Test(
@@ -249,7 +273,7 @@ struct SetupPlanTests {
   @Test("an existing file is preserved beside the new one, and an unchanged file is not touched")
   func changes() {
     let plan = SetupPlan(answers, credential: .plain(Secret("Bearer hush")), instance: nil)
-    let changes = plan.changes(at: "20261121T083000Z") { path in
+    let changes = plan.changes(at: "20261121T083000Z", names: noFiles) { path in
       path.hasSuffix(".conf") ? plan.files[1].content : path.hasSuffix(".toml") ? [1] : nil
     }
     expectEqual(

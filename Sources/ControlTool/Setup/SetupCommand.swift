@@ -82,11 +82,12 @@ enum SetupCommand: Command {
     let secret = try readCredential(options, isInteractive: isInteractive, hasExisting: isExistingEncrypted != nil)
     let credential = try protect(secret, isExistingEncrypted, isDryRun: isDryRun, programs)
     let plan = SetupPlan(answers, credential: credential, instance: instance)
-    if let obstacle = plan.obstacle(names: { SystemFile.names(in: $0) ?? [] }, content: content) {
+    let names = { SystemFile.names(in: $0) ?? [] }
+    if let obstacle = plan.obstacle(names: names, content: content) {
       throw CommandError(.io, "setup: \(obstacle)")
     }
     let time = "\(programs.now.wall.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" })Z"
-    let changes = plan.changes(at: time, existing: content)
+    let changes = plan.changes(at: time, names: names, existing: content)
     if isDryRun { return try StandardOutput.write(plan.text(changes)) }
     try confirm(changes, mayReplace: options.has("replace"), isInteractive: isInteractive)
     try write(changes)

@@ -87,11 +87,11 @@ struct SetupPlan {
 
   private static let dropInName = "credential.conf"
 
-  private static func dropInDirectory(_ instance: String?) -> String { "/etc/systemd/system/\(unit(instance)).d" }
+  private static let unitDirectory = "/etc/systemd/system"
+
+  private static func dropInDirectory(_ instance: String?) -> String { "\(unitDirectory)/\(unit(instance)).d" }
 
   private static func dropInPath(_ instance: String?) -> String { "\(dropInDirectory(instance))/\(dropInName)" }
-
-  private static func overridePath(_ instance: String?) -> String { "\(dropInDirectory(instance))/override.conf" }
 
   init(_ answers: SetupAnswers, credential: Credential, instance: String?) {
     self.instance = instance
@@ -134,8 +134,9 @@ struct SetupPlan {
 
   /// - Parameters:
   ///   - time: for the names of the old files, such as `20261121T083000Z`.
+  ///   - names: the names of the files in a directory.
   ///   - existing: the content of a file; nil if there is none.
-  func changes(at time: String, existing: (String) -> [UInt8]?) -> [Change] {
+  func changes(at time: String, names: (String) -> [String], existing: (String) -> [UInt8]?) -> [Change] {
     // The service does not start with a credential whose file is missing.
     let removed: [Change] =
       !hasCredential && existing(dropIn).flatMap(SetupPlan.isEncrypted(passedBy:)) != nil
@@ -144,10 +145,7 @@ struct SetupPlan {
     let superseded: [Change] =
       isWrittenEncrypted.map { isEncrypted -> [Change] in
         let path = SetupPlan.credentialPath(instance, isEncrypted: !isEncrypted)
-        // A drop-in of `systemctl edit` may pass it.
-        let override = existing(SetupPlan.overridePath(instance)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        let isPassedByOverride = override.split(separator: "\n").contains { $0.hasSuffix(":\(path)") }
-        guard existing(path) != nil, !isPassedByOverride else { return [] }
+        guard existing(path) != nil, !isPassed(path, names: names, content: existing) else { return [] }
         return [isEncrypted ? .deleted(path) : .removed(path, backup: "\(path).\(time)")]
       } ?? []
     let written = files.map { file -> Change in
@@ -155,6 +153,21 @@ struct SetupPlan {
       return old == file.content ? .unchanged(file) : .replaced(file, backup: "\(file.path).\(time)")
     }
     return removed + written + superseded
+  }
+
+  /// Whether a drop-in passes a file, such as one of `systemctl edit` or of another instance; the one of this plan is
+  /// replaced and does not count.
+  private func isPassed(_ path: String, names: (String) -> [String], content: (String) -> [UInt8]?) -> Bool {
+    let directories = names(SetupPlan.unitDirectory)
+      .filter { $0.hasPrefix(SetupPlan.name) && $0.hasSuffix(".service.d") }
+      .map { "\(SetupPlan.unitDirectory)/\($0)" }
+    for directory in directories {
+      for name in names(directory) where name.hasSuffix(".conf") && "\(directory)/\(name)" != dropIn {
+        let text = String(decoding: content("\(directory)/\(name)") ?? [], as: UTF8.self)
+        if text.split(separator: "\n").contains(where: { $0.hasSuffix(":\(path)") }) { return true }
+      }
+    }
+    return false
   }
 
   /// Why the service would not get the credential of this plan: of the drop-ins that pass one, systemd uses the last in
