@@ -108,7 +108,7 @@ enum FixesCommand: Command {
 
   private static func write(_ text: String, to path: String) throws(CommandError) {
     do throws(Errno) {
-      try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644, isDurable: false)
+      try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644, isDurable: false, isUserDirectory: true)
     } catch {
       throw CommandError(.io, "\(path): cannot be written: \(error)")
     }

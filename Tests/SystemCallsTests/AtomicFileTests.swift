@@ -20,6 +20,17 @@ struct AtomicFileTests {
     try expectEqual(directory.names, ["file", "kept"])
   }
 
+  @Test("in a directory of a user, no other file is replaced, whatever its name, and no temporary file is left")
+  func userDirectory() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write("old", to: "file")
+    _ = try directory.write("another", to: "file.new")
+    try AtomicFile.write(Array("new".utf8), to: path, mode: 0o600, isDurable: false, isUserDirectory: true)
+    try expectEqual(String(contentsOfFile: path, encoding: .utf8), "new")
+    try expectEqual(String(contentsOfFile: directory("file.new"), encoding: .utf8), "another")
+    try expectEqual(directory.names, ["file", "file.new"])
+  }
+
   @Test("makeDirectory creates the directory of a file, but not the parent of that directory")
   func directory() throws {
     let directory = try TemporaryDirectory()

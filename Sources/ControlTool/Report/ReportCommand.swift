@@ -81,7 +81,7 @@ enum ReportCommand: Command {
       throw CommandError(.io, "no memory for the archive")
     }
     do throws(Errno) {
-      try AtomicFile.write(archive, to: output, mode: 0o600, isDurable: true)
+      try AtomicFile.write(archive, to: output, mode: 0o600, isDurable: true, isUserDirectory: true)
     } catch {
       throw CommandError(.io, "\(output): cannot be written: \(error)")
     }

@@ -345,7 +345,7 @@ enum SetupCommand: Command {
   private static func write(_ file: SetupPlan.File) throws(CommandError) {
     do throws(Errno) {
       try AtomicFile.makeDirectory(of: file.path)
-      try AtomicFile.write(file.content, to: file.path, mode: file.mode, isDurable: true)
+      try AtomicFile.write(file.content, to: file.path, mode: file.mode, isDurable: true, isUserDirectory: true)
     } catch {
       throw CommandError(.io, "\(file.path): cannot be written: \(error)")
     }
