@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import JSON
 import Observability
 import Timekeeping
@@ -39,7 +40,7 @@ enum MonitorLine {
   private static func text(_ update: MonitorItem.Update) -> String {
     let time = "\(update.milliseconds) ms"
     guard update.result != "accepted" else {
-      return "update accepted after \(time)" + (update.past > 0 ? ", with \(update.past) past positions" : "")
+      return "update accepted after \(time)" + (update.past > 0 ? ", with \(update.past.counted("past position"))" : "")
     }
     let message = update.message.map { ": \($0)" } ?? ""
     let retry = update.retryIn.map { "; next attempt \($0 == 0 ? "now" : "in \(Duration.seconds($0).humanReadable)")" }

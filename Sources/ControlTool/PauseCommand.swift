@@ -25,9 +25,9 @@ enum PauseCommand: DriverCommand {
   static let summary = "send and store no position until resume"
   static let usage = """
     Usage: fleet-locationctl pause [--instance NAME | --socket PATH]
-    No position is sent or stored, and no token is fetched, until "fleet-locationctl resume". The pause survives a restart, a power cut and new settings. Positions queued before the pause are sent after it. A vehicle
-    of on-demand trips is set to OFFLINE, which is repeated until Fleet Engine has accepted it: see "fleet-locationctl
-    status".
+    No position is sent or stored, and no token is fetched, until "fleet-locationctl resume". The pause survives a
+    restart, a power cut and new settings. Positions queued before the pause are sent after it. A vehicle of on-demand
+    trips is set to OFFLINE, which is repeated until Fleet Engine has accepted it: see "fleet-locationctl status".
 
     Exit status: 0 if the pause is in force, 69 if no daemon answers, 77 if this user may not use the control socket. A
     message on standard error says if the pause would not survive a restart.

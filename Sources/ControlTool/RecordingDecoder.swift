@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import FixSources
 import NMEA
 import Positioning
@@ -75,10 +76,10 @@ struct RecordingDecoder {
   func warning() throws(CommandError) -> String? {
     if fixCount > 0 { return nil }
     if nmea.counters.sentences > 0 {
-      return "\(name): \(nmea.counters.sentences) sentences, but none with a valid position"
+      return "\(name): \(nmea.counters.sentences.counted("sentence")), but none with a valid position"
     }
     if gpsd.counters.messages > 0 {
-      return "\(name): \(gpsd.counters.messages) messages of gpsd, but none with a position and a time"
+      return "\(name): \(gpsd.counters.messages.counted("message")) of gpsd, but none with a position and a time"
     }
     throw CommandError(
       .data,

@@ -24,7 +24,7 @@ enum SimulateCommand: Command {
       --start TIME        start of the drive, as in 2026-11-21T08:30:00Z (default: now)
       --duration TIME     maximum duration, as in "10min"
       --loop              repeat the route endlessly
-      --pace N            1 prints in real time, 2 twice as fast, 0 (the default) at once
+      --pace N            1 prints in real time, 2 twice as fast (0.001 to 1000), 0 (the default) at once
       --stop PLACE,TIME   stop at a distance along the route or at a waypoint, as in "1.2 km,90s"
       --tunnel FROM,LENGTH
                           stretch without a fix, as in "2 km,400 m"

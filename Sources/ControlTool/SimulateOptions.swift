@@ -25,7 +25,7 @@ struct SimulateOptions {
   private(set) var duration: Duration?
   /// Nil for now.
   private(set) var start: Timestamp?
-  /// 1 is real time; 0 is as fast as the output is read.
+  /// 1 is real time; 0 is as fast as the output is read. Otherwise at least 0.001.
   private(set) var pace = 0.0
 
   init(_ options: CommandLineOptions) throws(CommandError) {
@@ -68,8 +68,8 @@ struct SimulateOptions {
       self.start = start
     case "pace":
       let isDecimal = value.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
-      guard isDecimal, let pace = Double(value), (0...1000).contains(pace) else {
-        throw QuantityOption.Mistake(message: "\"\(value)\" is not a number from 0 to 1000")
+      guard isDecimal, let pace = Double(value), pace == 0 || (0.001...1000).contains(pace) else {
+        throw QuantityOption.Mistake(message: "\"\(value)\" is not a number from 0.001 to 1000, or 0")
       }
       self.pace = pace
     case "stop":

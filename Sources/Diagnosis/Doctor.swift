@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 package import EventLoop
+import ExternalInput
 package import SystemCalls
 package import Timekeeping
 
@@ -126,7 +127,7 @@ package import Timekeeping
   /// Ends the report.
   package func finish() {
     func count(_ severity: Finding.Severity) -> Int { counts[severity, default: 0] }
-    let warnings = count(.warn) == 1 ? "1 warning" : "\(count(.warn)) warnings"
+    let warnings = count(.warn).counted("warning")
     report(.summary("\(count(.pass)) passed, \(warnings), \(count(.fail)) failed", cause: cause))
   }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 import Positioning
 
 /// Describes the quality of a fix, without coordinates.
 enum FixText {
   static func quality(_ fix: Fix) -> String {
     var words = [fix.mode == .threeD ? "3D" : "2D", fix.quality.rawValue]
-    if let satellites = fix.satellites { words.append("\(satellites) satellites") }
+    if let satellites = fix.satellites { words.append(satellites.counted("satellite")) }
     if let hdop = fix.hdop, hdop < 1000 {
       let tenths = Int((hdop * 10).rounded())
       words.append("HDOP \(tenths / 10).\(tenths % 10)")
@@ -16,6 +17,6 @@ enum FixText {
 
   /// Such as `, 3 satellites in view`; empty when the receiver does not report it.
   static func inView(_ count: Int?) -> String {
-    count.map { ", \($0) \($0 == 1 ? "satellite" : "satellites") in view" } ?? ""
+    count.map { ", \($0.counted("satellite")) in view" } ?? ""
   }
 }

@@ -72,8 +72,9 @@ struct RecordingCheck: Check {
     }
     guard counters.fixes > 0 else {
       return .fail(
-        .noPositionSentences, "it has \(counters.sentences) sentences but no position", "Record it under the open sky")
+        .noPositionSentences, "it has \(counters.sentences.counted("sentence")) but no position",
+        "Record it under the open sky")
     }
-    return .pass("it has \(counters.sentences) sentences and \(counters.fixes) positions")
+    return .pass("it has \(counters.sentences.counted("sentence")) and \(counters.fixes.counted("position"))")
   }
 }

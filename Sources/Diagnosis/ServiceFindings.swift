@@ -126,7 +126,7 @@ package enum ServiceFindings {
     case ("loaded", "active", _), ("loaded", "reloading", _): return running(status)
     case ("loaded", "activating", "auto-restart"):
       let end = ServiceEnd(status, faults: faults)
-      let count = status.restarts == 1 ? "1 restart" : "\(status.restarts) restarts"
+      let count = status.restarts.counted("restart")
       return .fail(
         .unitRestarts,
         "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.cause)\(endMessage(status))",

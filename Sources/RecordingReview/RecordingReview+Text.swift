@@ -11,7 +11,8 @@ extension RecordingReview {
   /// distances, but no positions.
   package func summary(of name: String) -> String {
     guard let first = fixes.first, let last = fixes.last else { return "\(name): no fix\n" }
-    var lines = ["\(name): \(fixes.count) fixes, \(first.time.toTheSecond) to \(last.time.toTheSecond)"]
+    let number = fixes.count.counted("fix", "fixes")
+    var lines = ["\(name): \(number), \(first.time.toTheSecond) to \(last.time.toTheSecond)"]
     if !isDated {
       lines.append("The recording has no date: all times are on an assumed day, \(RecordedTimes.assumedDay.date.text).")
     }

@@ -23,6 +23,10 @@ struct MonitorLineTests {
         "update accepted after 120 ms, with 3 past positions"
       ),
       (
+        #"{"update":{"milliseconds":120,"past":1,"result":"accepted"}}"#,
+        "update accepted after 120 ms, with 1 past position"
+      ),
+      (
         #"{"update":{"driverCode":"SERVICE_ERROR","message":"HTTP 503","milliseconds":9,"past":0,"result":"unavailable","retryIn":15}}"#,
         "update failed (unavailable) after 9 ms: HTTP 503; next attempt in 15 s"
       ),

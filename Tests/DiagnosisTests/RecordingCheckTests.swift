@@ -24,6 +24,8 @@ import Testing
     try expectEqual(findings(Array("PK..".utf8)).map(\.advice), ["Uncompress it: unzip FILE"])
     try expectEqual(findings(Array("<?xml?><gpx>".utf8)).first?.advice?.contains("simulated"), true)
     try expectEqual(findings(Array(#"{"class":"TPV"}"#.utf8)).first?.sentence, "it is JSON, and not NMEA 0183")
+    try expectEqual(
+      findings(Array("$GPGGA,,,,,,0,,,,,,,,*66\r\n".utf8)).map(\.sentence), ["it has 1 sentence but no position"])
     try expectEqual(findings(Array("hello".utf8)).first?.sentence.hasPrefix("it has no NMEA sentence"), true)
   }
 }

@@ -51,6 +51,7 @@ struct CommandLineTests {
         "missing: --service, --provider, --token-url, --credential-file (or --no-credential)"
       ),
       ("fleet-locationctl", ["setup", "--dry-run", "--service", "taxi"], 64, "deliveries"),
+      ("fleet-locationctl", ["simulate", "x.gpx", "--pace", "0.0000000000000000000001"], 64, "0.001 to 1000, or 0"),
       ("fleet-locationctl", ["setup", "--dry-run", "--wait", "-1"], 64, "--wait -1"),
       ("fleet-locationctl", ["doctor", "--user", "nobody-here"], 64, "nobody-here"),
       ("fleet-locationctl", ["status", "--instance", "a/b"], 64, "fleet-locationd@NAME"),

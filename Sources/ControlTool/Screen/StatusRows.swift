@@ -168,7 +168,7 @@ struct StatusRows {
   private static func lastUpdate(_ status: StatusReport) -> String {
     guard let age = status.lastUpdate else { return "none yet" }
     guard let outcome = status.lastOutcome, outcome.result == "accepted" else { return "\(durationText(age)) ago" }
-    let past = outcome.past > 0 ? ", with \(outcome.past) past \(outcome.past == 1 ? "position" : "positions")" : ""
+    let past = outcome.past > 0 ? ", with \(outcome.past.counted("past position"))" : ""
     let transport = status.transport.map { " over \($0)" } ?? ""
     return "\(durationText(age)) ago\(past), answered in \(latency(outcome))\(transport)"
   }
@@ -227,7 +227,7 @@ struct StatusRows {
     var words = ["\(fix.mode)D", fix.quality]
     if let accuracy = fix.horizontalAccuracy { words.append("±\(Int(max(min(accuracy, 9999), 0).rounded(.up))) m") }
     words.append("\(durationText(fix.age)) old")
-    if let satellites = fix.satellites { words.append("\(satellites) satellites") }
+    if let satellites = fix.satellites { words.append(satellites.counted("satellite")) }
     if fix.isParked { words.append("parked") }
     let text = StyledText(words.joined(separator: ", "))
     return isLost ? StyledText("lost", .warning) + StyledText(": ") + text : text
@@ -236,6 +236,7 @@ struct StatusRows {
   // MARK: - Token, backlog, clock and traffic
 
   private static func tokenAndBacklog(_ status: StatusReport) -> [Row] {
+    func count(_ name: String) -> Int { status.counters[name, default: 0] }
     let rejected = status.counters.filter { $0.key.hasPrefix("rejected.") }.values.reduce(0, &+)
     return [
       Row(name: "Token", text: token(status), weight: 6),
@@ -244,14 +245,10 @@ struct StatusRows {
       Row(
         name: "Since start",
         text: StyledText(
-          "\(status.counters["accepted", default: 0]) of \(count(status.counters["attempts", default: 0], "update")) accepted, "
-            + "\(count(status.counters["backfilled", default: 0], "past position")), "
-            + "\(rejected) of \(count(status.counters["fixes", default: 0], "fix", "fixes")) rejected"), weight: 1)
+          "\(count("accepted")) of \(count("attempts").counted("update")) accepted, "
+            + "\(count("backfilled").counted("past position")), "
+            + "\(rejected) of \(count("fixes").counted("fix", "fixes")) rejected"), weight: 1)
     ]
-  }
-
-  private static func count(_ number: Int, _ one: String, _ several: String? = nil) -> String {
-    "\(number) \(number == 1 ? one : several ?? "\(one)s")"
   }
 
   private static func token(_ status: StatusReport) -> StyledText {
@@ -294,7 +291,7 @@ struct StatusRows {
   }
 
   private static func backlog(_ backlog: StatusReport.Backlog) -> StyledText {
-    var text = StyledText("\(backlog.count) \(backlog.count == 1 ? "position" : "positions")")
+    var text = StyledText(backlog.count.counted("position"))
     if let age = backlog.oldestAge { text.append(", the oldest \(durationText(age)) old") }
     switch backlog.store {
     case "disk": text.append("; on disk\(backlog.bytes.map { " (\($0 / 1024 + ($0 % 1024 > 0 ? 1 : 0)) kB)" } ?? "")")
