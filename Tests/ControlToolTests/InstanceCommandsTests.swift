@@ -49,7 +49,9 @@ import Testing
         "advice": "fleet-locationctl explain says what it waits for",
       ],
       "events": [
-        ["name": "paused", "level": "notice", "sentence": "until fleet-locationctl resume", "age": 60, "times": 1]
+        [
+          "name": "paused", "level": "notice", "sentence": "until fleet-locationctl resume", "age": 60, "times": 1,
+        ] as [String: Any]
       ],
     ])
     let rows = StatusRows(status).rewording { addressed($0) }
