@@ -202,6 +202,20 @@ struct BacklogTests {
     expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [30, 40, 50, 63, 70, 90])
   }
 
+  @Test("restored records can still be thinned after updates with later positions, but not across a delivered one")
+  func deliveredBeforeRestore() throws {
+    let stored = try [10, 20, 30].map { Backlog.Record(try location($0), interpolationError: $0 == 10 ? .infinity : 0) }
+    var backlog = Backlog()
+    for second in [65, 75] as [Int64] { expectEqual(backlog.breakSegment(at: try location(second).time), []) }
+    expectEqual(backlog.restore(stored, limit: 100), [])
+    for second in [80, 90] as [Int64] { _ = backlog.append(try location(second), limit: 100) }
+    expectEqual(seconds(backlog.records.filter { $0.interpolationError == .infinity }), [10, 80])
+    var delivered = Backlog()
+    for second in [25, 65] as [Int64] { expectEqual(delivered.breakSegment(at: try location(second).time), []) }
+    _ = delivered.restore(stored, limit: 100)
+    expectEqual(seconds(delivered.records.filter { $0.interpolationError == .infinity }), [10, 20, 30])
+  }
+
   @Test("a position with the time of a queued one is not added")
   func once() throws {
     var backlog = try backlog([10, 20])

@@ -73,9 +73,9 @@ package struct Backlog: Equatable, Sendable {
   private var thinningHoldOff = 0
   /// The next appended record starts a new segment: a position between it and the last record may have been delivered.
   private var startsNewSegment = false
-  /// The timestamp of the last delivered position that was later than all positions queued at that moment: positions
-  /// that are queued afterwards, but are earlier, are not thinned across it either.
-  private var lastDeliveredAfterQueue: Timestamp?
+  /// From the earliest to the last timestamp of delivered positions that were later than all positions queued at that
+  /// moment: positions that are queued afterwards, but are earlier, are not thinned across the last one either.
+  private var deliveredAfterQueue: ClosedRange<Timestamp>?
 
   /// The maximum of `max_locations`: more records than this are never held in memory.
   package static let maximumRecords = 100_000
@@ -144,8 +144,10 @@ package struct Backlog: Equatable, Sendable {
   package mutating func restore(_ stored: [Record], limit: Int) -> [Change] {
     var (changes, last) = ([Change](), Int?.none)
     let isInOrder = zip(stored, stored.dropFirst()).allSatisfy { $0.id < $1.id }
-    if isInOrder, isEmpty, !startsNewSegment, !stored.isEmpty {
-      // At the start the queue is empty.
+    if isInOrder, isEmpty, let newest = stored.last?.id,
+      !startsNewSegment || deliveredAfterQueue.map({ newest < $0.lowerBound }) ?? false
+    {
+      // At the start the queue is empty, and all that has been delivered is usually later than what is stored.
       (storage, head) = (stored, 0)
       thinnedWithin = stored.reduce(thinnedWithin) {
         $1.interpolationError < .infinity ? max($0, $1.interpolationError) : $0
@@ -177,7 +179,7 @@ package struct Backlog: Equatable, Sendable {
     storage.insert(record, at: slot)
     if slot + 1 == storage.count {
       if startsNewSegment { storage[slot].interpolationError = .infinity }
-      startsNewSegment = lastDeliveredAfterQueue.map { record.id < $0 } ?? false
+      startsNewSegment = deliveredAfterQueue.map { record.id < $0.upperBound } ?? false
     }
     return slot
   }
@@ -244,7 +246,7 @@ package struct Backlog: Equatable, Sendable {
     var slot = lowerBound(of: delivered)
     if slot < storage.count, storage[slot].id == delivered { slot += 1 }
     guard slot < storage.count else {
-      lastDeliveredAfterQueue = delivered
+      deliveredAfterQueue = min(deliveredAfterQueue?.lowerBound ?? delivered, delivered)...delivered
       breakSegment()
       return []
     }
@@ -311,7 +313,7 @@ package struct Backlog: Equatable, Sendable {
   /// The timestamp of a delivered position after `newest` was wrong, or may have been: the position no longer ends a
   /// segment.
   package mutating func forgetDelivered(after newest: Timestamp) {
-    if let delivered = lastDeliveredAfterQueue, delivered > newest { lastDeliveredAfterQueue = nil }
+    if let delivered = deliveredAfterQueue, delivered.upperBound > newest { deliveredAfterQueue = nil }
   }
 
   /// Removes records from before `time`.
@@ -326,12 +328,12 @@ package struct Backlog: Equatable, Sendable {
     (storage, head) = ([], 0)
     thinningHoldOff = 0
     startsNewSegment = false
-    lastDeliveredAfterQueue = nil
+    deliveredAfterQueue = nil
   }
 
   package static func == (left: Backlog, right: Backlog) -> Bool {
     left.storage[left.head...] == right.storage[right.head...] && left.thinnedWithin == right.thinnedWithin
       && left.thinningHoldOff == right.thinningHoldOff && left.startsNewSegment == right.startsNewSegment
-      && left.lastDeliveredAfterQueue == right.lastDeliveredAfterQueue
+      && left.deliveredAfterQueue == right.deliveredAfterQueue
   }
 }
