@@ -135,6 +135,18 @@ struct BackfillScenarios {
     expect(world.server.applied.last?.isIgnored == true)
   }
 
+  @Test("so it is if the compact update is refused as unimplemented")
+  func unimplementedAfterLostResponse() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 140, drive: .steady(14),
+        faults: [
+          Fault(.noFix, 102..<140), Fault(.closedUnanswered(1, appliedWithin: 1), 101..<102),
+          Fault(.refusesCompact(1, .status(501, "UNIMPLEMENTED")), 102..<104),
+        ], noise: 0))
+    expect(world.server.applied.contains { $0.isIgnored })
+  }
+
   @Test("a thinned position that arrived in a request whose response was lost is not used as a neighbour for thinning")
   func thinnedAfterLostResponse() throws {
     let world = try World.drive(
@@ -348,5 +360,18 @@ struct BackfillScenarios {
           Fault(.settingsWrong(mayConcernVehicle: true), 0..<170),
         ], noise: 0, settings: [.maxLocations(2)], hasInstallationFaults: true))
     expectEqual(world.removals.map(\.reason).filter { $0 != .delivered }, [.full, .full, .thinned, .misdated])
+  }
+
+  @Test("so it does if the timestamp of that position recurs")
+  func beforeFutureThatRecurs() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_427_996, duration: 400, drive: .city,
+        faults: [
+          Fault(.ahead(75), 165..<214), Fault(.slow(20), 171..<211),
+          Fault(.settingsWrong(mayConcernVehicle: true), 0..<170),
+        ], noise: 0, settings: [.maxLocations(2)], hasInstallationFaults: true))
+    let misdated = world.removals.first { $0.reason == .misdated }
+    expect(world.server.applied.contains { $0.live.time == misdated?.record.id })
   }
 }

@@ -516,6 +516,15 @@ struct DutyScenarios {
     expect(world.isOfflinePending)
   }
 
+  @Test("after Fleet Engine has rejected several tokens, OFFLINE may follow a quarter of an hour later")
+  func offlineAfterRejectedTokens() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 660, faults: [Fault(.answers(401, "UNAUTHENTICATED"), 20..<270)], acts: [(30, .goOffline)],
+        settings: Self.trips))
+    expect(world.isOfflinePending && !world.events(.tokenRefused).isEmpty)
+  }
+
   @Test("settings with a wrong token provider that are reverted at the end of a run leave no time for OFFLINE")
   func revertedAtEnd() throws {
     let world = try World.drive(

@@ -32,6 +32,18 @@ struct RecordingScenarios {
     expect(world.longestGap(5..<620) <= 13)
   }
 
+  @Test(
+    "a recording from a pipe that is replayed late has a gap where the replay was during a suspend or a pause",
+    arguments: [[(340, .suspend(60))], [(340, .pause), (370, .resume)]] as [[(Int, Scenario.Act)]])
+  func interruptedLate(acts: [(Int, Scenario.Act)]) throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_000_001, duration: 600, drive: .steady(14),
+        faults: [Fault(.credentialMissing, 0..<100), Fault(.heldBack, 20..<180)], acts: acts, noise: 0,
+        recording: .pipe, hasInstallationFaults: true))
+    expect(world.longestGap(200..<400) >= 30)
+  }
+
   @Test("a file is replayed as fast as its positions are processed, but not during a pause")
   func file() throws {
     let world = try World.drive(

@@ -279,6 +279,17 @@ struct TimeScenarios {
     }
   }
 
+  @Test("the `Date` of two responses of the token provider does, until Fleet Engine has responded")
+  func providerAheadTwice() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 200, drive: .steady(14),
+        faults: [Fault(.providerClock(1800), 0..<100), Fault(.slow(20), 0..<100)],
+        acts: [(30, .reload(vehicle: "truck-2"))], wallError: nil, noise: 0, hasCertificates: true))
+    let ahead = world.server.applied.filter { $0.live.time > Scenario.boot + .seconds($0.at + 1000) }.map(\.at)
+    expect(!ahead.isEmpty && ahead.allSatisfy { 35 < $0 && $0 < 125 }, "\(ahead)")
+  }
+
   @Test(
     "a wrong machine clock does not affect the verification of certificates if the receiver knows the time",
     arguments: [315_360_000, 946_080_000, -3_000_000, nil] as [Int64?])

@@ -133,6 +133,11 @@ extension World {
       let isReload = if case .reload = act { true } else { false }
       if Double(at) < second || isReload && Double(at) == second { calmSince = max(calmSince, Double(at + act.lasts)) }
     }
+    // After a rejected token the daemon waits for up to 15 minutes.
+    for (at, event) in events {
+      guard case .tokenRefused(_, let delay) = event else { continue }
+      calmSince = max(calmSince, World.seconds(at + delay) + 20)
+    }
     guard second - calmSince > 40, server.states.last(where: { $0.vehicle == vehicle })?.isOnline != false else {
       return
     }

@@ -119,7 +119,7 @@ extension World {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
       if ahead > 5,
         isWithoutServer(applied) || asksForTime(applied) || ahead <= 7 && isByIssueTime(applied)
-          || isMisdatedRecording(applied)
+          || isMisdatedRecording(applied) || isByProviderAhead(applied, by: ahead)
       {
         excused = max(excused, applied.live.time)
         continue
@@ -140,6 +140,20 @@ extension World {
   private func isByIssueTime(_ applied: FleetEngineServer.Applied) -> Bool {
     let isUndated = scenario.faults.contains { if case .providerUndated = $0.kind { true } else { false } }
     return isUndated && attempts.first { $0.id == applied.request }.map(isBeforeFirstResponse) == true
+  }
+
+  /// Whether the time is that of a provider whose clock is far ahead, because Fleet Engine's first response is not there
+  /// yet, and the machine's clock is wrong, too.
+  private func isByProviderAhead(_ applied: FleetEngineServer.Applied, by seconds: Double) -> Bool {
+    guard !scenario.hasRightClock, attempts.first(where: { $0.id == applied.request }).map(isBeforeFirstResponse) == true
+    else { return false }
+    return scenario.faults.contains { fault in
+      if case .providerClock(let error) = fault.kind {
+        error >= 600 && Double(fault.from) <= applied.at && abs(seconds - Double(error)) <= 5
+      } else {
+        false
+      }
+    }
   }
 
   /// Whether the live position is from a recording and has a wrong date. Recorded times are always used as they are,
@@ -236,7 +250,7 @@ extension World {
       guard newer.vehicle == applied.vehicle, newer.live.time > applied.live.time else { return true }
       guard let lost = attempts.first(where: { $0.id == newer.request }), !lost.isAccepted else { return false }
       return attempts.contains { attempt in
-        lost.id < attempt.id && attempt.id < applied.request && (attempt.status == 400 || attempt.status == 413)
+        lost.id < attempt.id && attempt.id < applied.request && [400, 413, 501].contains(attempt.status)
       }
     }
   }
@@ -375,7 +389,10 @@ extension World {
       let isSlow = track.dropFirst(max(before - 15, 0)).prefix(stamp - before + 17).contains { $0.speed < 2 }
       let secondsWithoutFix = seconds.count { !$0.element.hasFix }
       // What has been read and not replayed yet is lost with the process, and missing at the end.
-      let isReplayCut = stamp == end || cutAt.contains { (before...stamp).contains(Int(World.seconds($0))) }
+      let isReplayCut =
+        stamp == end || cutAt.contains { (before...stamp).contains(Int(World.seconds($0))) }
+        // A replay that lags is interrupted when it has reached an earlier second.
+        || replayDelay > 0 && hasPaused(from: Double(before), to: Double(stamp + replayDelay))
       // An update that was just accepted delays the next by the minimum interval of 5 s, and the rate limit by 9 s.
       let allowed =
         (isSlow ? heartbeat : 13) + 11 + (secondsWithoutFix > 0 ? secondsWithoutFix + 10 : 0) + (delays[before] ?? 0)
@@ -466,6 +483,16 @@ extension World {
       let at = accepted[applied.request] ?? .distantFuture
       unqueued[applied.live.time] = min(unqueued[applied.live.time] ?? at, at)
     }
+    // The positions that were removed as misdated before their timestamps were reached. The timestamp may recur, as that
+    // of a right position; then it is not known when the first one was queued.
+    var removedAhead: [Timestamp: (queued: BootInstant, removed: BootInstant, place: (latitude: Double, longitude: Double))] =
+      [:]
+    for removal in removals where removal.reason == .misdated && removal.vehicle == vehicle {
+      let (stamp, place) = (removal.record.id, removal.record.location.coordinate)
+      guard stamp > trueTime(at: removal.at) else { continue }
+      let queued = recorded[Disk.Key(vehicle: vehicle, id: stamp)]?.at ?? .boot
+      removedAhead[stamp] = (queued > removal.at ? .boot : queued, removal.at, (place.latitude, place.longitude))
+    }
     let all = known.sorted { $0.key < $1.key }
     let track = all.filter { !isMisdated($0.key, $0.value) }
     // The track as the daemon may see it: without positions that were queued before their timestamps, and without
@@ -495,10 +522,13 @@ extension World {
       }
       // A position that was queued with a timestamp in the future is the next neighbour of all positions queued since,
       // until it proves to be misdated.
-      let queuedThen = all.filter { entry in
-        recorded[Disk.Key(vehicle: vehicle, id: entry.key)].map { $0.at <= removedAt } ?? true
-      }
-      let isBeforeFuture = next(in: queuedThen).map { isAheadOfQueueing($0.key) } ?? false
+      let future = removedAhead.filter { $0.value.queued <= removedAt && removedAt <= $0.value.removed }
+      let queuedThen =
+        (all.filter { entry in
+          future[entry.key] == nil
+            && recorded[Disk.Key(vehicle: vehicle, id: entry.key)].map { $0.at <= removedAt } ?? true
+        } + future.map { ($0.key, $0.value.place) }).sorted { $0.key < $1.key }
+      let isBeforeFuture = next(in: queuedThen).map { future[$0.key] != nil || isAheadOfQueueing($0.key) } ?? false
       let errors = [error(in: track), error(in: trackOfDaemon), isBeforeFuture ? error(in: queuedThen) : nil]
       guard let error = errors.compactMap(\.self).min() else {
         violate("the thinned position of \(location.time.rfc3339) is outside of the remaining track")
