@@ -190,6 +190,8 @@ struct TokenResponseFormatTests {
     let noToken = AuthorizationFixture.failure { try read(#"{"jwt":"x","end":1}"#) }
     expectEqual(noToken?.reason, .missingField)
     expect(noToken?.message.contains("`token`") == true && noToken?.message.contains("jwt") == true)
+    let null = AuthorizationFixture.failure { try read(#"{"token":null,"end":1}"#) }
+    expectEqual(null?.message.hasSuffix(" gave nothing at `token` (there is `end`, `token` = null)"), true)
     expectEqual(AuthorizationFixture.failure { try read(#"{"token":5,"end":1}"#) }?.reason, .missingField)
     expectEqual(AuthorizationFixture.failure { try read(#"{"token":"","end":1}"#) }?.reason, .missingField)
     let noEnd = AuthorizationFixture.failure {

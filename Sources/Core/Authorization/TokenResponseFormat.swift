@@ -161,8 +161,9 @@ package struct TokenResponseFormat: Equatable, Sendable {
 
   /// The keys of the response. Limited in number and length: a misconfigured provider may have put a token there.
   static func keys(of response: JSONValue) -> Sentence {
-    let keys = (response.object ?? [:]).keys.sorted().prefix(8)
-    return keys.isEmpty ? "" : " (there is \(ExternalText(keys.map { "`\($0.prefix(40))`" }.joined(separator: ", "))))"
+    let members = (response.object ?? [:]).sorted { $0.key < $1.key }.prefix(8)
+    let keys = members.map { "`\($0.key.prefix(40))`" + ($0.value == .null ? " = null" : "") }
+    return keys.isEmpty ? "" : " (there is \(ExternalText(keys.joined(separator: ", "))))"
   }
 }
 
