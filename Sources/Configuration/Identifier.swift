@@ -32,6 +32,21 @@ enum Identifier {
     "localhost", "localhost.localdomain", "debian", "ubuntu", "raspberrypi", "buildroot", "OpenWrt",
   ]
 
+  /// What is probably wrong with the ID of a project; nil if nothing is. Project IDs have only lower-case letters, digits
+  /// and hyphens, and begin with a letter (`Project.project_id` of Google's Resource Manager API).
+  static func mistake(inProject text: String) -> String? {
+    let scalars = text.unicodeScalars
+    let other =
+      if !text.isEmpty, scalars.allSatisfy({ ("0"..."9").contains($0) }) {
+        "a project's number"
+      } else if scalars.contains(where: { $0 == " " || ("A"..."Z").contains($0) }) {
+        "a project's name"
+      } else {
+        String?.none
+      }
+    return other.map { "looks like \($0), and its ID is expected; this command shows both: gcloud projects list" }
+  }
+
   /// The mistake in the ID of a vehicle; nil if it is valid.
   static func problem(ofVehicle text: String) -> String? {
     if text == "*" { return "\"*\" means every vehicle; write the ID of this vehicle" }

@@ -88,6 +88,9 @@ struct SettingsListingTests {
       (minimal(token: "url = \"https://t.example.com\""), "token.url: does not name the vehicle"),
       (minimal(vehicle: "vehicle_id = { hostname = true }"), "host name, \"localhost\", which looks like the default"),
       (minimal(source: "type = \"replay\"\nfile = \"/no/such.nmea\""), "/no/such.nmea does not exist"),
+      (minimal().replacing("my-project", with: "415104041262"), "provider_id: looks like a project's number"),
+      (minimal().replacing("my-project", with: "My Project"), "provider_id: looks like a project's name"),
+      (minimal().replacing("my-project", with: "My-Project"), "provider_id: looks like a project's name"),
     ])
   func suspicious(text: String, words: String) throws {
     var machine = TestMachine()
@@ -99,7 +102,7 @@ struct SettingsListingTests {
   @Test(
     "correct settings cause no warning",
     arguments: [
-      minimal(), minimal(vehicle: "vehicle_id = \"localhost\""),
+      minimal(), minimal(vehicle: "vehicle_id = \"localhost\""), minimal().replacing("my-project", with: "fleet-415104"),
       minimal(token: "url = \"https://t.example.com\"\nmethod = \"POST\"\nbody = '{\"v\":\"{vehicle_id}\"}'"),
       minimal(source: "type = \"replay\"\nfile = \"/etc/f/f.toml\""),
       minimal(source: "type = \"replay\"\nfile = \"-\""),

@@ -36,6 +36,9 @@ extension Settings {
         "is this machine's host name, \"\(vehicle.vehicleID)\", which looks like the default of its image; "
           + "set the vehicle's: hostnamectl hostname ID")
     }
+    if let mistake = Identifier.mistake(inProject: vehicle.providerID) {
+      reader.warning(about: \Settings.vehicle.providerID, mistake)
+    }
     guard reader.isValid(\Settings.vehicle.service) else { return }
     reader.reportKeysOfOtherChoices(in: .vehicle, of: vehicle.service.name)
     if agent.goesOfflineOnStop, !agent.delivery.endpoint.reportsState {
