@@ -25,6 +25,9 @@ final class LocalSockets {
   private var controlServer: ControlServer?
   private var positionServer: ControlServer?
   private var servesPositions = false
+  /// Why the sockets could not be made, as reported; nil if they were.
+  private var controlProblem: String?
+  private var positionProblem: String?
   /// The handlers of the responses, by the IDs of their requests.
   private var responseHandlers: [UInt64: (Daemon.Response) -> Void] = [:]
   private var lastRequestID: UInt64 = 0
@@ -45,8 +48,9 @@ final class LocalSockets {
       }
       server.onLastMonitorGone = { [weak self] in self?.owner?.pass(.unmonitored) }
       controlServer = server
+      controlProblem = nil
     } catch {
-      owner?.write(.settingsWarning(error.message))
+      report(error.message, after: &controlProblem)
     }
     // The monitors of the previous socket were disconnected with it.
     owner?.pass(.unmonitored)
@@ -66,15 +70,22 @@ final class LocalSockets {
       }
       server.onLastMonitorGone = { [weak self] in self?.owner?.pass(.positionsUnmonitored) }
       positionServer = server
+      positionProblem = nil
     } catch {
-      owner?.write(.settingsWarning("positions.socket: \(error.message)"))
+      report("positions.socket: \(error.message)", after: &positionProblem)
     }
   }
 
-  /// Makes each socket again whose file was deleted or replaced.
+  /// Makes each socket that could not be made, or whose file was deleted or replaced.
   func restore() {
-    if controlServer?.isInPlace == false { listen() }
-    if positionServer?.isInPlace == false { servePositions(servesPositions) }
+    if ControlProtocol.socketPath != nil, !isListening { listen() }
+    if servesPositions, positionServer?.isInPlace != true { servePositions(true) }
+  }
+
+  /// Reports why a socket cannot be made, unless that was reported last.
+  private func report(_ problem: String, after last: inout String?) {
+    if problem != last { owner?.write(.settingsWarning(problem)) }
+    last = problem
   }
 
   /// Whether clients can connect to the control socket.
