@@ -49,6 +49,9 @@ static inline CURLcode fleet_easy_get_offset(CURL *easy, CURLINFO info, int64_t 
   return code;
 }
 
+// CURLMOPT_QUICK_EXIT of libcurl 8.20, which Debian's headers do not have yet.
+static const CURLMoption fleet_multi_quick_exit = (CURLMoption)21;
+
 static inline CURLMcode fleet_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }
