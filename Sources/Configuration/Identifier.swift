@@ -32,8 +32,8 @@ enum Identifier {
     "localhost", "localhost.localdomain", "debian", "ubuntu", "raspberrypi", "buildroot", "OpenWrt",
   ]
 
-  /// What is probably wrong with the ID of a project; nil if nothing is. Project IDs have only lower-case letters, digits
-  /// and hyphens, and begin with a letter (`Project.project_id` of Google's Resource Manager API).
+  /// What is probably wrong with the ID of a project; nil if nothing is. Project IDs have only lower-case letters,
+  /// digits and hyphens, and begin with a letter (`Project.project_id` of Google's Resource Manager API).
   static func mistake(inProject text: String) -> String? {
     let scalars = text.unicodeScalars
     let other =

@@ -102,7 +102,8 @@ struct SettingsListingTests {
   @Test(
     "correct settings cause no warning",
     arguments: [
-      minimal(), minimal(vehicle: "vehicle_id = \"localhost\""), minimal().replacing("my-project", with: "fleet-415104"),
+      minimal(), minimal(vehicle: "vehicle_id = \"localhost\""),
+      minimal().replacing("my-project", with: "fleet-415104"),
       minimal(token: "url = \"https://t.example.com\"\nmethod = \"POST\"\nbody = '{\"v\":\"{vehicle_id}\"}'"),
       minimal(source: "type = \"replay\"\nfile = \"/etc/f/f.toml\""),
       minimal(source: "type = \"replay\"\nfile = \"-\""),

@@ -54,8 +54,8 @@ import SystemCalls
     } catch {
       throw HTTPClientError(.unavailable, error.message, cause: error.cause)
     }
-    // From 8.20 on, resolver threads belong to the multi handle: without this option, its cleanup would wait until a name
-    // server that is unresponsive has timed out. Earlier versions refuse it; there CURLOPT_QUICK_EXIT has that effect.
+    // From 8.20 on, resolver threads belong to the multi handle: without this option, its cleanup would wait until an
+    // unresponsive name server has timed out. Earlier versions refuse it; there CURLOPT_QUICK_EXIT has that effect.
     _ = unsafe fleet_multi_set_long(multi, fleet_multi_quick_exit, 1)
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     let results = unsafe [

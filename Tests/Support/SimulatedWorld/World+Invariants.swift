@@ -142,10 +142,11 @@ extension World {
     return isUndated && attempts.first { $0.id == applied.request }.map(isBeforeFirstResponse) == true
   }
 
-  /// Whether the time is that of a provider whose clock is far ahead, because Fleet Engine's first response is not there
-  /// yet, and the machine's clock is wrong, too.
+  /// Whether the time is that of a provider whose clock is far ahead, because Fleet Engine has not responded yet, and
+  /// the machine's clock is wrong, too.
   private func isByProviderAhead(_ applied: FleetEngineServer.Applied, by seconds: Double) -> Bool {
-    guard !scenario.hasRightClock, attempts.first(where: { $0.id == applied.request }).map(isBeforeFirstResponse) == true
+    guard !scenario.hasRightClock, let attempt = attempts.first(where: { $0.id == applied.request }),
+      isBeforeFirstResponse(attempt)
     else { return false }
     return scenario.faults.contains { fault in
       if case .providerClock(let error) = fault.kind {
@@ -483,10 +484,10 @@ extension World {
       let at = accepted[applied.request] ?? .distantFuture
       unqueued[applied.live.time] = min(unqueued[applied.live.time] ?? at, at)
     }
-    // The positions that were removed as misdated before their timestamps were reached. The timestamp may recur, as that
+    // The positions that were removed as misdated before their timestamps were reached. The timestamp may recur as that
     // of a right position; then it is not known when the first one was queued.
-    var removedAhead: [Timestamp: (queued: BootInstant, removed: BootInstant, place: (latitude: Double, longitude: Double))] =
-      [:]
+    typealias Removed = (queued: BootInstant, removed: BootInstant, place: (latitude: Double, longitude: Double))
+    var removedAhead: [Timestamp: Removed] = [:]
     for removal in removals where removal.reason == .misdated && removal.vehicle == vehicle {
       let (stamp, place) = (removal.record.id, removal.record.location.coordinate)
       guard stamp > trueTime(at: removal.at) else { continue }
