@@ -17,9 +17,7 @@ struct ServiceEnd: Equatable {
     case ("watchdog", _): (cause, advice) = ("the watchdog ended it because its event loop hung", journal)
     case ("timeout", _): (cause, advice) = ("systemd's timeout: its start or stop took too long", journal)
     case ("oom-kill", _):
-      (cause, advice) = (
-        "the kernel killed it because memory was short", "See which program uses it: free -m, journalctl -k -n 50"
-      )
+      (cause, advice) = ("the kernel killed it because memory was short", ServiceEnd.memoryAdvice(status))
     case ("start-limit-hit", _):
       (cause, advice) = ("too many restarts (start limit)", "\(journal); then systemctl reset-failed \(status.unit)")
     case ("resources", _), ("protocol", _):
@@ -27,12 +25,20 @@ struct ServiceEnd: Equatable {
         "an error of systemd's (\(status.result))",
         "\(journal): often a file of EnvironmentFile= is missing (systemctl cat \(status.unit))"
       )
+    case (_, .killed(signal: 9)):
+      // With OOMPolicy=continue systemd does not distinguish the kernel's kill from any other.
+      (cause, advice) = ("signal 9", "\(journal); if memory was short: \(ServiceEnd.memoryAdvice(status))")
     case (_, .killed(let signal)):
       (cause, advice) = ("signal \(signal)", "\(journal); \(ManualPage.crashes) says how to read it")
     case (_, .exited(let code)):
       let (reason, what) = ServiceEnd.reason(code, status, faults) ?? (nil, journal)
       (cause, advice) = ("exit status \(code)" + (reason.map { " (\($0))" } ?? ""), what)
     }
+  }
+
+  private static func memoryAdvice(_ status: ServiceStatus) -> String {
+    "journalctl -k -n 50 says whose limit was reached: the unit's, which includes its token program "
+      + "(MemoryMax=: systemctl edit \(status.unit)), or the machine's (free -m)"
   }
 
   private static func reason(

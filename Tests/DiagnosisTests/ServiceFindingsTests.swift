@@ -148,6 +148,15 @@ struct ServiceFindingsTests {
     }
   }
 
+  @Test("the advice for a service that the kernel may have killed names the unit's limit and the machine's memory")
+  func memory() {
+    let kills: [(String, ServiceStatus.End)] = [("oom-kill", .killed(signal: 15)), ("signal", .killed(signal: 9))]
+    for (result, end) in kills {
+      let advice = ServiceEnd(Self.running { ($0.result, $0.end) = (result, end) }).advice
+      expect(advice.contains("(MemoryMax=: systemctl edit \(Self.unit))") && advice.contains("free -m"), "\(advice)")
+    }
+  }
+
   @Test("a vehicle in use by another process fails, even after a recent update or during a pause")
   func vehicleInUse() throws {
     let state = [
