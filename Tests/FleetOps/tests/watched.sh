@@ -153,15 +153,23 @@ is_soon_after "$behind" 300 || fail "with a clock that is 300 s behind: $behind"
 is_soon_after "$slightly" 21 || fail "with a clock that is 20 s behind, which counts as right: $slightly"
 is_soon_after "$ahead" -1800 || fail "with a clock that is 1,800 s ahead: $ahead"
 
-step "a box that is shut down announces it, although its next push is minutes away"
-inside systemctl start fleet-locationd
+step "a box that is shut down announces it for each vehicle, although its next push is minutes away"
+inside rm /etc/fleet-locationd/conf.d/rollout.toml
+inside sh -c 'cd /etc/fleet-locationd && sed s/truck-17/van-18/ fleet-locationd.toml > van.toml'
+inside systemctl start fleet-locationd fleet-locationd@van || fail "start of two daemons"
+# Longer than the stop of a daemon: without an order none would have metrics then.
+inside sed -i 's|^ExecStop=|ExecStop=/usr/bin/sleep 4\n&|' /etc/systemd/system/fleet-metrics-off.service
 inside sed -i s/flushInterval=3s/flushInterval=6m/ /etc/systemd/system/fleet-metrics-push.service
-until_true 30 is 1 'fleet_locationd_online{vehicle="truck-17"}' || fail "it does not come back"
+for vehicle in truck-17 van-18; do
+  until_true 30 is 1 "fleet_locationd_online{vehicle=\"$vehicle\"}" || fail "$vehicle does not report"
+done
 inside systemctl daemon-reload
 inside systemctl restart fleet-metrics-push
 container down
 use central
-announcement='fleet_box_off_timestamp_seconds{provider="test-project", vehicle="truck-17"}'
-until_true 10 is 1 "count($announcement)" || fail "it is not announced: $(ask fleet_box_off_timestamp_seconds)"
-is 1 "count($announcement >= on (vehicle) last_over_time(fleet_locationd_last_update_timestamp_seconds[1h]))" ||
-  fail "it is from before the last update: $(ask "$announcement")"
+for vehicle in truck-17 van-18; do
+  announcement="fleet_box_off_timestamp_seconds{provider=\"test-project\", vehicle=\"$vehicle\"}"
+  until_true 10 is 1 "count($announcement)" || fail "$vehicle is not announced: $(ask fleet_box_off_timestamp_seconds)"
+  is 1 "count($announcement >= on (vehicle) last_over_time(fleet_locationd_last_update_timestamp_seconds[1h]))" ||
+    fail "it is from before the last update of $vehicle: $(ask "$announcement")"
+done
