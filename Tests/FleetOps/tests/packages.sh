@@ -198,6 +198,15 @@ count=$(checks)
 has_checked() { [ "$(checks)" -ge $((count + 20)) ]; }
 until_true 90 has_checked || fail "$(checks) checks"
 is_installed "$bad" || fail "rolled back although the network is down: $(journal)"
+# dpkg is killed while it configures another package, as by a power cut: apt-get then refuses.
+mkdir -p "$work/cut/DEBIAN"
+printf 'Package: cut\nVersion: 1\nArchitecture: all\nMaintainer: test <test@example.com>\nDescription: test\n' > "$work/cut/DEBIAN/control"
+printf '#!/bin/sh\n[ -e /run/was-cut ] || { touch /run/was-cut; kill -KILL $PPID; }\n' > "$work/cut/DEBIAN/postinst"
+chmod 755 "$work/cut/DEBIAN/postinst"
+dpkg-deb --root-owner-group -b "$work/cut" "$work/cut.deb" >/dev/null
+container push "$work/cut.deb" /root/cut.deb
+! inside dpkg -i /root/cut.deb >"$work/dpkg" 2>&1 || fail "dpkg was not interrupted: $(cat "$work/dpkg")"
+! inside apt-get check >"$work/apt" 2>&1 && grep -q 'dpkg was interrupted' "$work/apt" || fail "apt-get: $(cat "$work/apt")"
 rollback_settings "$port"
 until_true 120 is_installed "$good" || fail "no rollback"
 until_true 20 online || fail "not online after the rollback"

@@ -18,6 +18,13 @@ stand_in() { # PROGRAM, the script on standard input
 stand_in dpkg-query <<<'echo "$(cat "$WORK/state-of-dpkg") $(cat "$WORK/installed")"'
 # A fake package is a file with its version.
 stand_in dpkg-deb <<<'cat "$2"'
+# The file `interrupted` stands for an upgrade that a power cut has ended.
+stand_in dpkg <<'END'
+case " $* " in
+  *" --configure "*) [ ! -e "$WORK/locked" ] && rm -f "$WORK/interrupted" ;;
+  *) exec /usr/bin/dpkg "$@" ;;
+esac
+END
 stand_in curl <<<'read -r code < "$WORK/network"; printf %s "$code"; [ "$code" != 000 ]'
 stand_in fleet-locationctl <<'END'
 read -r health level more < "$WORK/health"
@@ -39,12 +46,12 @@ stand_in apt-get <<'END'
 for word in "$@"; do last=$word; done
 case " $* " in
   *" download "*) echo download >> "$WORK/downloads"; grep -qxF "${last#*=}" "$WORK/repository" && printf '%s\n' "${last#*=}" > x.deb ;;
-  *" install "*) [ ! -e "$WORK/locked" ] && cp "$last" "$WORK/installed" ;;
+  *" install "*) [ ! -e "$WORK/locked" ] && [ ! -e "$WORK/interrupted" ] && cp "$last" "$WORK/installed" ;;
 esac
 END
 
 fresh() { # a box on which nothing has happened yet
-  rm -rf "$work/state" "$work/pin" "$work/locked" "$work/downloads" "$work/archives"/*
+  rm -rf "$work/state" "$work/pin" "$work/locked" "$work/interrupted" "$work/downloads" "$work/archives"/*
   mkdir "$work/state"
   : > "$work/repository"
   echo 200 > "$work/network"
@@ -276,6 +283,16 @@ version 2
 says "unhealthy bad"
 runs 5
 expect "a version that cannot be configured" 1
+
+delivered
+version 2
+says "unhealthy bad"
+touch "$work/interrupted" "$work/locked"
+runs 5
+expect "another dpkg runs" 2 "apt-get cannot roll back to fleet-locationd 1"
+rm "$work/locked"
+runs 5
+expect "a power cut has interrupted dpkg" 1
 
 delivered
 echo config-files > "$work/state-of-dpkg"
