@@ -79,14 +79,14 @@ printf '[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-prov
   write /etc/systemd/system/fleet-locationd@.service.d/credential.conf
 inside systemctl daemon-reload
 wrong="sed -i 's/^interval = .*/interval = 1/' $etc/van-2.toml"
-inside systemctl start fleet-locationd@van-2 || fail "start of van-2"
+inside systemctl enable -q --now fleet-locationd@van-2 || fail "start of van-2"
 corrected fleet-locationd@van-2 "by rename" "$wrong" "sed -i '$right' $etc/van-2.toml"
 corrected fleet-locationd@van-2 "in place" "$wrong" "sed '$right' $etc/van-2.toml >/run/corrected && cat /run/corrected >$etc/van-2.toml"
 corrected fleet-locationd@van-2 "by a new directory of its own" "$wrong; rm -rf $etc/van-2.toml.d" \
   "mkdir $etc/van-2.toml.d && printf '[reporting]\ninterval = \"1s\"\n' >$etc/van-2.toml.d/own.toml"
 corrected fleet-locationd@van-2 "by a file in its directory, renamed" "printf '[reporting]\ninterval = 1\n' >$etc/van-2.toml.d/own.toml" \
   "sed -i '$right' $etc/van-2.toml.d/own.toml"
-inside systemctl stop fleet-locationd@van-2
+inside systemctl disable -q --now fleet-locationd@van-2
 inside sed -i "$right" $etc/van-2.toml
 inside rm -rf $etc/van-2.toml.d
 
@@ -260,4 +260,48 @@ has "^fleet-locationd: fleet-locationd.service is not running: Ended: $main:.*re
 [ "$(inside dpkg-query -W -f '${db:Status-Status}' fleet-locationd)" = installed ] || fail "dpkg is half-configured"
 inside systemctl --failed --plain | has fleet-locationd.service || fail "systemctl --failed does not show it"
 grep '^fleet-locationd: ' "$work/dpkg" | sed 's/^/   /'
+
+step "a failed service that is disabled stays stopped; enabled or wanted by another unit it starts by itself"
+stays_stopped() { # CAUSE
+  sleep 6
+  [ "$(property ActiveState)" != active ] || fail "a disabled service is started by $1"
+}
+lacks_credential() { # COMMAND...: that starts it
+  inside rm -f "$file"
+  ! inside systemctl "$@" 2>/dev/null || fail "it starts without its credential"
+  ends_with 243
+}
+wait_between_tries 3s
+# Not in a watched directory.
+file=/run/late/token-provider
+inside sed -i "s|:/.*|:$file|" /etc/systemd/system/fleet-locationd.service.d/credential.conf
+inside systemctl daemon-reload
+ends_with 78
+inside systemctl disable -q --now fleet-locationd
+inside sed -i "$right" $main
+stays_stopped "corrected settings"
+lacks_credential start fleet-locationd
+printf 'Bearer s3cret-of-the-box' | write "$file" 600
+stays_stopped "its credential, after a start by hand"
+lacks_credential enable -q --now fleet-locationd
+inside systemctl disable -q --now fleet-locationd
+printf 'Bearer s3cret-of-the-box' | write "$file" 600
+stays_stopped "its credential"
+# As on an image with a target of its own.
+printf '[Unit]\nWants=fleet-locationd.service\n' | write /etc/systemd/system/multi-user.target.d/vehicle.conf
+inside systemctl daemon-reload
+lacks_credential start fleet-locationd
+printf 'Bearer s3cret-of-the-box' | write "$file" 600
+until_true 10 runs fleet-locationd || fail "wanted by another unit, it does not start by itself: $(property ActiveState)"
+inside rm -r /etc/systemd/system/multi-user.target.d
+inside systemctl daemon-reload
+inside systemctl stop fleet-locationd
+lacks_credential enable -q --now fleet-locationd
+printf 'Bearer s3cret-of-the-box' | write "$file" 600
+until_true 10 runs fleet-locationd || fail "enabled again, it does not start by itself: $(property ActiveState)"
+# To stop a failed service that stays enabled.
+lacks_credential restart fleet-locationd
+inside systemctl reset-failed fleet-locationd
+printf 'Bearer s3cret-of-the-box' | write "$file" 600
+stays_stopped "its credential, although its failure was reset"
 echo "== done in $SECONDS s"
