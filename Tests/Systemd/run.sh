@@ -567,6 +567,28 @@ inside sh -c 'echo off > /run/ignition; sleep 0.05; echo on > /run/ignition'
 until_true 10 status_says Online || fail "on after off, at once: $(property StatusText)"
 inside rm -f /run/went-off /run/ignition
 inside systemctl stop fleet-ignition-file.path
+# A GPIO line that changes during suspend, without an edge. Fakes before the programs of gpiod, and in place of the suspend.
+printf '#!/bin/sh\nexec cat /run/gpio-level\n' | write /usr/local/bin/gpioget 755
+printf '#!/bin/sh\nexec sleep infinity\n' | write /usr/local/bin/gpiomon 755
+write /etc/systemd/system/systemd-suspend.service <<'END'
+[Unit]
+DefaultDependencies=no
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'sleep 1; echo 1 > /run/gpio-level'
+END
+inside sh -c "cp $power/fleet-ignition-gpio.service $power/fleet-ignition-resume.service /etc/systemd/system; echo 0 > /run/gpio-level"
+inside systemctl daemon-reload
+inside systemctl enable -q fleet-ignition-resume
+inside systemctl start fleet-ignition-gpio
+until_true 10 is_off || fail "off at a GPIO line: $(inside systemctl status --no-pager fleet-ignition-gpio | tail -n 3)"
+until_true 10 status_says Paused || fail "off at a GPIO line: $(property StatusText)"
+inside systemctl start suspend.target || fail "the suspend"
+until_true 10 status_says Online || fail "on at a GPIO line during suspend: $(property StatusText)"
+[ "$(property Result fleet-ignition-resume)" = success ] || fail "after suspend: $(property Result fleet-ignition-resume)"
+inside systemctl disable -q fleet-ignition-resume
+inside systemctl stop fleet-ignition-gpio
+inside rm /usr/local/bin/gpioget /usr/local/bin/gpiomon /etc/systemd/system/systemd-suspend.service /run/went-off
 inside systemctl stop fleet-ignition.socket fleet-ignition.service
 inside sh -c 'rm /etc/systemd/system/fleet-ignition*'
 inside systemctl daemon-reload
