@@ -146,6 +146,22 @@ struct ControlTests {
     expectNil(inode())
   }
 
+  @Test("a control socket that could not be made at the start is made once that is possible, and the cause is logged once")
+  func laterSocket() throws {
+    let bench = try TestBench()
+    bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
+    let path = bench.directory("control.sock")
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    let daemon = try bench.start(environment: [
+      "RUNTIME_DIRECTORY": bench.directory.path, "WATCHDOG_USEC": "200000",
+    ])
+    // The daemon tries again with each notification of the watchdog.
+    try bench.wait("several attempts") { daemon.notifications.count(of: "WATCHDOG") >= 5 }
+    expectEqual(daemon.log.count { $0.contains("the socket cannot be made") }, 1)
+    expectEqual(rmdir(path), 0)
+    try bench.wait("the socket") { (try? ask(bench, "status").exitCode) == 0 }
+  }
+
   @Test("during a pause nothing is sent, even after SIGKILL and a restart; after resume, an update is sent at once")
   func pause() throws {
     let bench = try TestBench()

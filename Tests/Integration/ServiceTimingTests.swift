@@ -26,6 +26,23 @@ import Testing
     }
   }
 
+  @Test("a notification of the watchdog that the service manager's full queue refuses is repeated in time")
+  func watchdogWithFullQueue() throws {
+    let isInTime = try (1...5).contains { _ in
+      let bench = try TestBench()
+      _ = try bench.receiver()
+      let daemon = try bench.start(environment: ["WATCHDOG_USEC": "4000000"])
+      try bench.wait("the first ping") { daemon.notifications.count(of: "WATCHDOG") == 1 }
+      // The next one is due after two seconds.
+      try bench.watch(for: .milliseconds(1500))
+      let filled = daemon.notifications.fill()
+      usleep(1_000_000)
+      try bench.wait("the next ping") { daemon.notifications.count(of: "WATCHDOG") == 2 }
+      return try filled > 0 && #require(gaps(daemon.notifications).first) < .milliseconds(3900)
+    }
+    expect(isInTime)
+  }
+
   @Test("SIGTERM stops the daemon at most 1 s after stop_timeout, even if Fleet Engine does not respond")
   func stopWhileWaiting() throws {
     let isInTime = try (1...5).contains { _ in

@@ -18,7 +18,7 @@ struct ServicePropertiesTests {
   /// Directives that do not affect permissions: how the service is started, supervised and accounted. `RemoveIPC` would
   /// remove IPC objects of the running service, and `RuntimeDirectoryPreserve` is replaced for a similar reason.
   private static let omitted: Set<String> = [
-    "Type", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "WatchdogSec",
+    "Type", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "OOMPolicy", "WatchdogSec",
     "TimeoutStopSec", "RuntimeDirectoryPreserve", "RemoveIPC", "IPAccounting",
   ]
 

@@ -11,11 +11,11 @@ final class NotifySocket: Readable {
   let path: String
   private(set) var descriptor: Int32?
   private(set) var messages: [Message] = []
+  private var address = sockaddr_un()
 
   init(path: String) throws {
     self.path = path
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8) + [0]) }
     let result = withUnsafePointer(to: &address) {
@@ -28,6 +28,21 @@ final class NotifySocket: Readable {
   }
 
   deinit { if let descriptor { close(descriptor) } }
+
+  /// Fills the queue, so that it refuses notifications until `drain`.
+  ///
+  /// - Returns: the number of messages that it had space for.
+  func fill() -> Int {
+    let sender = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    defer { close(sender) }
+    var address = address
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        (0..<10_000).prefix { _ in sendto(sender, "FILLED=1", 8, 0, address, size) == 8 }.count
+      }
+    }
+  }
 
   func drain() {
     guard let descriptor else { return }
