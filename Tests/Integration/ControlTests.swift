@@ -146,7 +146,7 @@ struct ControlTests {
     expectNil(inode())
   }
 
-  @Test("a control socket that could not be made at the start is made once that is possible, and the cause is logged once")
+  @Test("a control socket that could not be made at the start is made when that is possible; the cause is logged once")
   func laterSocket() throws {
     let bench = try TestBench()
     bench.settings.source("simulated", ["route": "\"\(ChildProcess.root)/config/examples/demo.gpx\""])
