@@ -14,7 +14,7 @@ extension Fix {
     var words = [mode == .threeD ? "3D" : "2D"]
     if quality != .gnss { words.append(quality.rawValue) }
     if let accuracy = horizontalAccuracy { words.append("±\(Int(min(accuracy, 9999).rounded(.up))) m") }
-    if let satellites { words.append("\(satellites) satellites") }
+    if let satellites { words.append(satellites.counted("satellite")) }
     return words.joined(separator: ", ")
   }
 }
@@ -155,7 +155,7 @@ extension CivilDate {
 extension Int? {
   /// A number of satellites, as in `, 3 satellites in view`; empty if the receiver does not report it.
   var satellitesPhrase: String {
-    map { ", \($0) \($0 == 1 ? "satellite" : "satellites") in view" } ?? ""
+    map { ", \($0.counted("satellite")) in view" } ?? ""
   }
 }
 

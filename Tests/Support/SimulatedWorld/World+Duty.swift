@@ -133,9 +133,14 @@ extension World {
       let isReload = if case .reload = act { true } else { false }
       if Double(at) < second || isReload && Double(at) == second { calmSince = max(calmSince, Double(at + act.lasts)) }
     }
-    // After a rejected token the daemon waits for up to 15 minutes.
+    // After a token was rejected by a fault, the daemon waits for up to 15 minutes.
     for (at, event) in events {
       guard case .tokenRefused(_, let delay) = event else { continue }
+      let isByFault = scenario.faults.contains {
+        [.server, .provider].contains($0.place)
+          && (Double($0.from)...Double($0.until + 20)).contains(World.seconds(at))
+      }
+      guard isByFault else { continue }
       calmSince = max(calmSince, World.seconds(at + delay) + 20)
     }
     guard second - calmSince > 40, server.states.last(where: { $0.vehicle == vehicle })?.isOnline != false else {

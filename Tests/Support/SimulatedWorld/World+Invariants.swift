@@ -142,12 +142,14 @@ extension World {
     return isUndated && attempts.first { $0.id == applied.request }.map(isBeforeFirstResponse) == true
   }
 
-  /// Whether the time is that of a provider whose clock is far ahead, because Fleet Engine has not responded yet, and
-  /// the machine's clock is wrong, too.
+  /// Whether the time is that of a provider whose clock is far ahead in two responses, because Fleet Engine has not
+  /// responded yet, and the machine's clock is wrong, too.
   private func isByProviderAhead(_ applied: FleetEngineServer.Applied, by seconds: Double) -> Bool {
     guard !scenario.hasRightClock, let attempt = attempts.first(where: { $0.id == applied.request }),
       isBeforeFirstResponse(attempt)
     else { return false }
+    let start = starts[attempt.runNumber] ?? .boot
+    guard received.values.count(where: { start <= $0 && $0 < attempt.at }) >= 2 else { return false }
     return scenario.faults.contains { fault in
       if case .providerClock(let error) = fault.kind {
         error >= 600 && Double(fault.from) <= applied.at && abs(seconds - Double(error)) <= 5
@@ -349,15 +351,15 @@ extension World {
   /// paused or used by another daemon.
   private func hasPaused(from start: Double, to end: Double) -> Bool {
     let open = absentSince.map { [$0...max(now, $0)] } ?? []
-    return (disconnectedSpans + inactiveSpans + open + openPauses).contains {
-      start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end
-    }
+    return isAny(of: disconnectedSpans + suspendedSpans + inactiveSpans + open + openPauses, from: start, to: end)
   }
 
   private func isInactive(from start: Double, to end: Double) -> Bool {
-    return (inactiveSpans + openPauses).contains {
-      start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end
-    }
+    isAny(of: inactiveSpans + openPauses, from: start, to: end)
+  }
+
+  private func isAny(of spans: [ClosedRange<BootInstant>], from start: Double, to end: Double) -> Bool {
+    spans.contains { start < World.seconds($0.upperBound) && World.seconds($0.lowerBound) < end }
   }
 
   /// The gap between two queued or delivered positions never exceeds what the reporting policy allows.
@@ -393,7 +395,9 @@ extension World {
       let isReplayCut =
         stamp == end || cutAt.contains { (before...stamp).contains(Int(World.seconds($0))) }
         // A replay that lags is interrupted when it has reached an earlier second.
-        || replayDelay > 0 && hasPaused(from: Double(before), to: Double(stamp + replayDelay))
+        || replayDelay > 0
+          && isAny(
+            of: inactiveSpans + openPauses + suspendedSpans, from: Double(before), to: Double(stamp + replayDelay))
       // An update that was just accepted delays the next by the minimum interval of 5 s, and the rate limit by 9 s.
       let allowed =
         (isSlow ? heartbeat : 13) + 11 + (secondsWithoutFix > 0 ? secondsWithoutFix + 10 : 0) + (delays[before] ?? 0)

@@ -130,8 +130,10 @@ final class World {
   var events: [(at: BootInstant, event: Event)] = []
   /// When token fetches failed.
   var tokenFailures: [BootInstant] = []
-  /// When the machine was suspended, or knew that it had no network.
+  /// When the machine knew that it had no network.
   var disconnectedSpans: [ClosedRange<BootInstant>] = []
+  /// The times in which the machine was suspended.
+  var suspendedSpans: [ClosedRange<BootInstant>] = []
   /// When the agent dropped the open connections.
   var drops: [BootInstant] = []
   var finishedAt: BootInstant?
@@ -549,7 +551,7 @@ final class World {
     }
     now = wake
     (resumedAt, suspendedFor) = (wake, wake - suspendedAt)
-    disconnectedSpans.append(suspendedAt...wake)
+    suspendedSpans.append(suspendedAt...wake)
     handle(.resumed(after: wake - suspendedAt))
   }
 
