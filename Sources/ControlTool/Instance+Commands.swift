@@ -28,7 +28,7 @@ extension Instance {
     return words.joined(separator: " ")
   }
 
-  /// No effect if the option follows already.
+  /// No effect if an option that names the daemon follows already.
   @MainActor private static func add(_ option: String, to words: inout [String], commandAt index: Int) {
     let command = words[index].prefix { $0.isLetter }
     guard CommandLineTool.takesInstance(String(command)) else { return }
@@ -37,7 +37,11 @@ extension Instance {
     guard last < words.count else { return }
     let word = words[last]
     let end = word.prefix { $0.isLetter }.endIndex
-    if end == word.endIndex, last + 1 < words.count, words[last + 1].hasPrefix("--instance") { return }
+    if end == word.endIndex, last + 1 < words.count,
+      ["--\(self.option.name)", "--config", "--socket"].contains(where: words[last + 1].hasPrefix)
+    {
+      return
+    }
     words[last] = "\(word[..<end])\(option)\(word[end...])"
   }
 

@@ -43,7 +43,8 @@ enum SettingsCommand: Command {
         isPermissionDenied ? .permission : .configuration, error.diagnostics.map { "\($0)" }.joined(separator: "\n"))
     }
     let listing = SettingsListing.text(of: file, path: path, environment: .system)
-    return try StandardOutput.write(inUseComment(for: file, path) + listing)
+    return try StandardOutput.write(
+      Instance.addressed(inUseComment(for: file, path), Instance.service(options)) + listing)
   }
 
   /// Whether the running daemon uses these settings, as a comment; empty if no daemon answers.

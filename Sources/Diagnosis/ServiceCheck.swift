@@ -51,7 +51,7 @@ package struct ServiceCheck: Check {
       unit: unit, outdated: environment.rootObservations?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
       exposed: environment.rootObservations?.exposed ?? status.map(ServiceCredentials.exposed) ?? [],
       faults: status.map(CredentialFault.all) ?? [], daemon: daemon,
-      vehicle: file?.settings.vehicle.vehicleID, hash: file?.hash, heartbeat: heartbeat)
+      vehicle: file?.settings.vehicle.vehicleID, hash: service == nil ? nil : file?.hash, heartbeat: heartbeat)
     for finding in findings { report(finding) }
   }
 

@@ -72,20 +72,22 @@ struct ServiceEnd: Equatable {
     case 238:
       (
         "238/STATE_DIRECTORY: the state directory cannot be created",
-        "/var/lib is read-only or full: findmnt -T /var/lib, df /var/lib; see \(ManualPage.containers). It is started again every "
-          + "minute"
+        "/var/lib is read-only or full: findmnt -T /var/lib, df /var/lib; see \(ManualPage.containers). If it is enabled, it is "
+          + "started again every minute"
       )
     case 241:
       ("241/CONFIGURATION_DIRECTORY: /etc/fleet-locationd cannot be created", "Check it: ls -ld /etc/fleet-locationd")
     case 243 where !faults.isEmpty:
       (
         "243/CREDENTIALS: " + faults.map(\.sentence).joined(separator: ", "),
-        faults[0].advice(unit) + "; then systemctl restart \(unit), or wait: it is started again every minute"
+        faults[0].advice(unit)
+          + "; then systemctl restart \(unit), or wait: if it is enabled, it is started again every minute"
       )
     case 243:
       (
         "243/CREDENTIALS: a credential of the unit cannot be read",
-        "\(journal) says why, and systemctl cat \(unit) shows its path in LoadCredential=. It is started again every minute"
+        "\(journal) says why, and systemctl cat \(unit) shows its path in LoadCredential=. If it is enabled, it is started "
+          + "again every minute"
       )
     default: nil
     }

@@ -59,10 +59,14 @@ final class LocalSockets {
   /// Opens the socket for positions, unless it is already in place, or closes it.
   func servePositions(_ isOn: Bool) {
     servesPositions = isOn
+    positionProblem = nil
     if isOn, positionServer?.isInPlace == true { return }
     positionServer = nil
     owner?.pass(.positionsUnmonitored)
-    guard isOn else { return }
+    if isOn { listenForPositions() }
+  }
+
+  private func listenForPositions() {
     do throws(ControlSocketError) {
       let server = try ControlServer(loop: loop, path: try Self.positionsPath(), isForOwnGroup: false) {
         [weak self] message, client in
@@ -79,10 +83,13 @@ final class LocalSockets {
   /// Makes each socket that could not be made, or whose file was deleted or replaced.
   func restore() {
     if ControlProtocol.socketPath != nil, !isListening { listen() }
-    if servesPositions, positionServer?.isInPlace != true { servePositions(true) }
+    guard servesPositions, positionServer?.isInPlace != true else { return }
+    positionServer = nil
+    owner?.pass(.positionsUnmonitored)
+    listenForPositions()
   }
 
-  /// Reports why a socket cannot be made, unless that was reported last.
+  /// Reports why a socket cannot be made, unless that was the last report.
   private func report(_ problem: String, after last: inout String?) {
     if problem != last { owner?.write(.settingsWarning(problem)) }
     last = problem

@@ -86,6 +86,7 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
         try loop.addSignal(SIGINT) { [unowned self] in stop("SIGINT") },
         try loop.addSignal(SIGHUP) { [unowned self] in pass(.reload) },
       ]
+      sockets?.listen()
       watchdog = try Watchdog(loop: loop, notifier: notifier) { [weak self] in
         guard let self else { return false }
         pass(.watchdog(deletedFile: loader.missingFile))
@@ -97,7 +98,6 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
         }
         return isProgressing
       }
-      sockets?.listen()
       pass(.launched)
       let code = try loop.run()
       if let failure { throw failure }

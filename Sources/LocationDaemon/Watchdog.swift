@@ -4,8 +4,8 @@ import ServiceManager
 import Timekeeping
 
 /// Notifies systemd's watchdog twice in its interval, but only if no deadline of the agent or of a source has been
-/// missed: these may hang even while the event loop runs. A notification that was not due, or that the manager's full
-/// queue refused, follows soon: half an interval later it would come too late.
+/// missed: these may hang even while the event loop runs. A notification that was withheld, or that the manager's full
+/// queue refused, is tried again soon: half an interval later it would come too late.
 final class Watchdog {
   private let loop: EventLoop
   private let notifier: ServiceNotifier

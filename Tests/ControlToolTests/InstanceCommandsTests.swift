@@ -37,6 +37,7 @@ import Testing
       "fleet-locationctl fixes --verdict FILE", "fleet-locationctl modem", "the program fleet-locationctl",
       "fleet-locationctl  resume", "systemctl stop fleet-locationd.service", "systemctl stop fleet-locationd@bus",
       "journalctl -u ModemManager", "install fleet-locationd", "", " ",
+      "sudo fleet-locationctl token --config /etc/fleet-locationd/van.toml; if",
     ])
   func others(text: String) { expectEqual(addressed(text), text) }
 

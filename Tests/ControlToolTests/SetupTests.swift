@@ -229,6 +229,24 @@ struct SetupPlanTests {
     expectEqual(changes.contains(.deleted(plain)), isDeleted)
   }
 
+  @Test("nor is that of an instance while a drop-in of the template passes it, with %i for the instance's name")
+  func passedByTemplate() {
+    let plain = "/etc/fleet-locationd/van.token-provider"
+    let directory = "fleet-locationd@.service.d"
+    func isDeleted(passed: String) -> Bool {
+      SetupPlan(answers, credential: .encrypted([2]), instance: "van").changes(
+        at: "20261121T083000Z",
+        names: { $0.hasSuffix("/system") ? [directory] : $0.hasSuffix(directory) ? ["a.conf"] : [] },
+        existing: { path in
+          if path == plain { return [1] }
+          return path.hasSuffix("/a.conf") ? Array("[Service]\nLoadCredential=x:\(passed)\n".utf8) : nil
+        }
+      ).contains(.deleted(plain))
+    }
+    expect(!isDeleted(passed: "/etc/fleet-locationd/%i.token-provider"))
+    expect(isDeleted(passed: "/etc/fleet-locationd/%i.other"))
+  }
+
   @Test(
     "if a later drop-in passes another credential, setup names the file and the line, because the service would get it",
     arguments: [

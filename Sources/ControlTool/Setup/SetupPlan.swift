@@ -145,7 +145,9 @@ struct SetupPlan {
     let superseded: [Change] =
       isWrittenEncrypted.map { isEncrypted -> [Change] in
         let path = SetupPlan.credentialPath(instance, isEncrypted: !isEncrypted)
-        guard existing(path) != nil, !isPassed(path, names: names, content: existing) else { return [] }
+        // A drop-in of the template has the instance's name as %i.
+        let paths = [path] + (instance == nil ? [] : [SetupPlan.credentialPath("%i", isEncrypted: !isEncrypted)])
+        guard existing(path) != nil, !isPassed(paths, names: names, content: existing) else { return [] }
         return [isEncrypted ? .deleted(path) : .removed(path, backup: "\(path).\(time)")]
       } ?? []
     let written = files.map { file -> Change in
@@ -155,16 +157,17 @@ struct SetupPlan {
     return removed + written + superseded
   }
 
-  /// Whether a drop-in passes a file, such as one of `systemctl edit` or of another instance; the one of this plan is
-  /// replaced and does not count.
-  private func isPassed(_ path: String, names: (String) -> [String], content: (String) -> [UInt8]?) -> Bool {
+  /// Whether a drop-in passes one of these files, such as one of `systemctl edit` or of another instance; the one of
+  /// this plan is replaced and does not count.
+  private func isPassed(_ paths: [String], names: (String) -> [String], content: (String) -> [UInt8]?) -> Bool {
     let directories = names(SetupPlan.unitDirectory)
       .filter { $0.hasPrefix(SetupPlan.name) && $0.hasSuffix(".service.d") }
       .map { "\(SetupPlan.unitDirectory)/\($0)" }
     for directory in directories {
       for name in names(directory) where name.hasSuffix(".conf") && "\(directory)/\(name)" != dropIn {
         let text = String(decoding: content("\(directory)/\(name)") ?? [], as: UTF8.self)
-        if text.split(separator: "\n").contains(where: { $0.hasSuffix(":\(path)") }) { return true }
+        let isAnyPassed = text.split(separator: "\n").contains { line in paths.contains { line.hasSuffix(":\($0)") } }
+        if isAnyPassed { return true }
       }
     }
     return false

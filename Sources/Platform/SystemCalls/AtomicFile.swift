@@ -9,14 +9,14 @@ package enum AtomicFile {
   ///   - mode: the permissions, regardless of the umask.
   ///   - isDurable: whether the file and its name are on disk on return.
   ///   - allowsEmptyFile: whether an empty file is better than none if the disk is full.
-  ///   - isUserDirectory: whether another file in the directory may be named NAME.new: the temporary file then has a
-  ///     hidden name with the ID of this process.
+  ///   - isUserDirectory: whether a person may have named another file in the directory NAME.new: the temporary file
+  ///     is then hidden.
   package static func write(
     _ bytes: [UInt8], to path: String, mode: mode_t, isDurable: Bool, allowsEmptyFile: Bool = false,
     isUserDirectory: Bool = false
   ) throws(Errno) {
     let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
-    let temporary = isUserDirectory ? "\(directory(of: path))/.\(name).\(getpid()).new" : path + ".new"
+    let temporary = isUserDirectory ? "\(directory(of: path))/.\(name).new" : path + ".new"
     // A crash may have left a temporary file behind, with which O_EXCL would fail.
     _ = unsafe unlink(temporary)
     do throws(Errno) {

@@ -15,7 +15,8 @@ package enum TerminalPrompt {
 
   /// Ctrl-C as a character.
   private static let interrupt: UInt8 = 3
-  /// In bytes. The kernel's buffer for a line, N_TTY_BUF_SIZE, has 4096, and the last one is the line end.
+  /// In bytes. The kernel's buffer for a line, N_TTY_BUF_SIZE, has 4096, and the last one is the line end: one of 4095
+  /// may have been cut.
   package static let maxLength = 4094
 
   /// Whether a user can be asked: standard input and output are terminals.
