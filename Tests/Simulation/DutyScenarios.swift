@@ -516,6 +516,31 @@ struct DutyScenarios {
     expect(world.isOfflinePending)
   }
 
+  @Test(
+    "OFFLINE is final even if the settings named another vehicle in between, while a position was in flight",
+    arguments: 1...10 as ClosedRange<UInt64>)
+  func offlineAfterVehicleAndBack(seed: UInt64) throws {
+    let world = try World.drive(
+      Scenario(
+        seed: seed, duration: 140, drive: .steady(14),
+        faults: [Fault(.closedUnanswered(1, appliedWithin: 12), 96..<102)],
+        acts: [(102, .reload(vehicle: "truck-2")), (104, .reload(vehicle: "truck-1")), (105, .pause)], noise: 0,
+        settings: [.interval(5), .trips()]))
+    expectEqual(states(world).last, false)
+  }
+
+  @Test(
+    "an OFFLINE that arrives late remains in force while there is no token",
+    arguments: [10_000_003, 10_000_014, 10_000_037])
+  func lateOfflineWithoutToken(seed: UInt64) throws {
+    _ = try World.drive(
+      Scenario(
+        seed: seed, duration: 340, drive: .steady(14),
+        faults: [Fault(.closedUnanswered(1, appliedWithin: 12), 290..<293)],
+        acts: [(200, .edit(isTokenWrong: true, confirm: 180)), (290, .goOffline), (290, .goOnline)], tokenLife: 300,
+        noise: 0, settings: Self.trips, hasInstallationFaults: true))
+  }
+
   @Test("after Fleet Engine has rejected several tokens, OFFLINE may follow a quarter of an hour later")
   func offlineAfterRejectedTokens() throws {
     let world = try World.drive(

@@ -91,4 +91,25 @@ struct TokenScenarios {
         tokenLife: 300, noise: 0, settings: [.interval(5)], hasCertificates: true))
     expectEqual(world.fetches.filter { World.time(289) < $0 }.count, 1)
   }
+
+  @Test("settings with a wrong token provider that come during an outage delay the first update after it")
+  func wrongProviderInOutage() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_000_001, duration: 300, drive: .steady(14), faults: [Fault(.silent, 100..<240)],
+        acts: [(150, .edit(isTokenWrong: true, confirm: 180))], tokenLife: 120, noise: 0, hasInstallationFaults: true))
+    expect(world.applied(240..<266).isEmpty)
+  }
+
+  @Test(
+    "a token without a `Date` is used for as long as it was issued early, and no longer",
+    arguments: 1...10 as ClosedRange<UInt64>)
+  func backdated(seed: UInt64) throws {
+    _ = try World.drive(
+      Scenario(
+        seed: seed, duration: 60, drive: .steady(14),
+        faults: [
+          Fault(.providerUndated(backdating: 2), 0..<5), Fault(.behind(5), 0..<10), Fault(.providerDown, 20..<60),
+        ], tokenLife: 40, noise: 0, settings: [.interval(5)]))
+  }
 }

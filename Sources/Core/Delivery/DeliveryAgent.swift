@@ -100,6 +100,8 @@ package struct DeliveryAgent: Sendable {
   private var gate: RetryGate
   private var lastAttemptAt = BootInstant.boot
   private var floor = UpdateFloor()
+  /// The times until which requests of vehicles that the settings named before may arrive: they may name one again.
+  private var otherArrivals: [(endpoint: FleetEngineEndpoint, until: [RequestKind: BootInstant])] = []
   /// Which requests use a new connection.
   private var connections = ReconnectPolicy()
 
@@ -664,6 +666,7 @@ package struct DeliveryAgent: Sendable {
   private mutating func configure(
     _ configuration: Configuration, isOtherVehicle: Bool, at now: BootInstant
   ) -> [Effect] {
+    let previous = self.configuration.endpoint
     if isOtherVehicle {
       // The request in flight may still arrive.
       if !isIdle { floor.begin(at: now) }
@@ -677,7 +680,11 @@ package struct DeliveryAgent: Sendable {
     guard isOtherVehicle else { return [] }
     backlog.forget()
     let effects = abandon()
+    otherArrivals.removeAll { $0.endpoint.isSameVehicle(as: previous) || $0.until.values.allSatisfy { $0 <= now } }
+    if !vehicle.mayArriveUntil.isEmpty { otherArrivals.append((previous, vehicle.mayArriveUntil)) }
     vehicle = CurrentVehicle()
+    let arrivals = otherArrivals.first { $0.endpoint.isSameVehicle(as: configuration.endpoint) }?.until ?? [:]
+    for (kind, end) in arrivals where end > now { mayArrive(kind, until: end) }
     return effects
   }
 }

@@ -84,7 +84,7 @@ extension World {
 
   /// An OFFLINE that arrives after the ONLINE of a later request does not remain the final state: ONLINE is sent again
   /// when OFFLINE can no longer arrive, even if the vehicle is parked. Requests from before a reboot, of which the
-  /// daemon knows nothing, are not checked, and neither are times with another fault.
+  /// daemon knows nothing, are not checked, and neither are times with another fault or without a token.
   func checkStateOrder() {
     for (index, change) in server.states.enumerated() where !change.isOnline {
       guard server.states[..<index].contains(where: { isLater($0, than: change) }),
@@ -95,7 +95,7 @@ extension World {
         scenario.faults.contains { Double($0.from) < until && Double($0.until) > change.at }
         || scenario.acts.contains { Double($0.second) > from && Double($0.second) < until }
         || cutAt.contains { from < World.seconds($0) && World.seconds($0) < until }
-        || until > World.seconds(finishedAt ?? now)
+        || lacksToken(from: change.at, to: until) || until > World.seconds(finishedAt ?? now)
         || server.states[(index + 1)...].contains { $0.vehicle == change.vehicle && $0.at < until }
       if !isDisturbed {
         violate("OFFLINE of request \(change.request) arrived at \(change.at) s, after a later ONLINE, and stayed")

@@ -303,7 +303,7 @@ extension World {
 
   /// Whether a token request failed in this period, or the last token expired in it after the request for its successor
   /// had failed: the wait until the next attempt may be longer than the rest of the token's lifetime.
-  private func lacksToken(from start: Double, to end: Double) -> Bool {
+  func lacksToken(from start: Double, to end: Double) -> Bool {
     let failures = (tokenFailures + events.filter { $0.event.kind == .tokenRefused }.map(\.at)).map(World.seconds)
     if failures.contains(where: { start < $0 && $0 <= end }) { return true }
     // Tokens that were invalid on arrival are ignored.
@@ -585,7 +585,10 @@ extension World {
       let isUndisturbed = !scenario.acts.contains {
         Double($0.second + $0.act.lasts) > from - 60 && Double($0.second) < limit
       }
-      guard isCalm, isUndisturbed, limit + 2 < second, !isInactive(from: from - 60, to: limit) else { continue }
+      let lacksProvider = wrongFetches.contains { from <= World.seconds($0) && World.seconds($0) <= limit }
+      guard isCalm, isUndisturbed, limit + 2 < second, !isInactive(from: from - 60, to: limit), !lacksProvider else {
+        continue
+      }
       if !server.applied.contains(where: { $0.at >= from && $0.at <= limit }) {
         violate("nothing arrived within \(limit - from) s of the network's return at \(from) s")
       }

@@ -127,6 +127,8 @@ final class World {
   var hasConnectionAnswered = false
   var attempts: [Attempt] = []
   var fetches: [BootInstant] = []
+  /// The fetches with settings that name a wrong token provider.
+  var wrongFetches: [BootInstant] = []
   var events: [(at: BootInstant, event: Event)] = []
   /// When token fetches failed.
   var tokenFailures: [BootInstant] = []
@@ -1027,6 +1029,7 @@ final class World {
       violate("a token for another vehicle: \(request.url)")
     }
     fetches.append(now)
+    if installation.inForce.isTokenWrong { wrongFetches.append(now) }
     let flight = Flight(request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline)
     fetch = (id, flight)
     if scenario.isActive(at: second, { if case .providerDown = $0 { true } else { false } }) {
@@ -1071,9 +1074,14 @@ final class World {
       default: false
       }
     }
-    let isUndated = scenario.isActive(at: issued.issuedAt) { if case .providerUndated = $0 { true } else { false } }
-    // Without a `Date`, the token's lifetime is computed by the receiver's time, which is late by the receiver's delay.
-    let lag = Duration.seconds(isUndated ? 1 : 0)
+    // Without a `Date`, the token's lifetime is computed by the receiver's time, which is late by the receiver's delay,
+    // or by its clock's error, but is not longer than the token says itself.
+    var lag = Duration.zero
+    _ = scenario.isActive(at: issued.issuedAt) {
+      guard case .providerUndated(let backdating) = $0 else { return false }
+      lag = .seconds(max(1, backdating))
+      return true
+    }
     if now >= at + .seconds(issued.lifetime) + lag, !hasClockError { violate("a token used past its end") }
   }
 
