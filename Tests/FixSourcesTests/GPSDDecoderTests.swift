@@ -90,7 +90,7 @@ struct GPSDDecoderTests {
   func ownError() throws {
     let fix = try #require(position(#","eph":9.8"#))
     expect(fix.reportedAccuracy == 9.8 / 1.96 && fix.hdop == nil)
-    // The eph of a u-blox is always its own estimate.
+    // The eph of a u-blox is its own estimate, also if a single one could have been computed.
     let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#
     let text = #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:03Z","lat":1,"lon":2,"eph":19.0}"#
     try expectEqual(#require(events([device, text]).fixes.first).reportedAccuracy, 19)
@@ -103,7 +103,31 @@ struct GPSDDecoderTests {
     expectEqual(fix.horizontalAccuracy, 9.8)
     expectEqual(fix.verticalAccuracy, 19.6)
     expectEqual(fix.speedAccuracy, 0.98)
-    expectEqual(fix.headingAccuracy, 3.92)
+    // gpsd computes the error of the heading also for a u-blox.
+    expectNil(fix.headingAccuracy)
+  }
+
+  @Test("A u-blox 7, or one that sends NMEA: after eight different eph computed from HDOP, they count as dilutions")
+  func ubloxWithoutOwnErrors() throws {
+    let device = #"{"class":"DEVICE","path":"/dev/a","driver":"u-blox","activated":1}"#
+    func fixes(_ errors: [Double]) -> [Fix] {
+      events(
+        [device]
+          + errors.enumerated().map { second, error in
+            #"{"class":"TPV","device":"/dev/a","mode":3,"time":"2026-11-21T06:00:\#(second + 10)Z","lat":1,"lon":2,"eph":\#(error),"eps":3.0}"#
+          }
+      ).fixes
+    }
+    let dilutions = [0.9, 0.91, 0.91, 0.95, 1.0, 1.02, 1.5, 1.49, 1.2, 5.5]
+    let fixes7 = fixes(dilutions.map { $0 * 19 })
+    expectEqual(fixes7.map { $0.reportedAccuracy != nil }, dilutions.indices.map { $0 < 8 })
+    expectEqual(fixes7.last?.hdop, 5.5)
+    expectNil(fixes7.last?.speedAccuracy)
+    expectEqual(fixes7.last?.isAccuracyDerived, true)
+    // A parked receiver repeats an accuracy that happens to be such a product.
+    expect(fixes([Double](repeating: 1.9, count: 40)).allSatisfy { $0.reportedAccuracy == 1.9 })
+    // One other value shows that the receiver estimates its errors itself.
+    expectEqual(fixes(dilutions.map { $0 * 19 } + [7.2, 19]).suffix(2).map(\.reportedAccuracy), [7.2, 19])
   }
 
   @Test("The protocol of gpsd 3.17 is supported: one altitude, two horizontal errors, and a list of satellites")

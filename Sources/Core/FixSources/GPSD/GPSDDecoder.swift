@@ -12,8 +12,9 @@ package import Timekeeping
 /// with differential corrections. Such values are dilutions and not accuracies, and are used like the dilutions of an
 /// NMEA sentence. Other errors are converted to one standard deviation: up to 3.19, gpsd_json(5) says that all errors
 /// have a confidence of 95 %, so they are divided by 1.96. Later manuals call the confidence unknown, because some
-/// drivers pass on the receiver's values. The driver for u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc): its values are
-/// about one standard deviation and are used unchanged.
+/// drivers pass on the receiver's values. The driver for u-blox does (`driver_ubx.c`: hAcc, vAcc, sAcc of NAV-PVT): its
+/// values are about one standard deviation and are used unchanged. It does not for u-blox 5 to 7, nor if the receiver
+/// sends NMEA: then all errors are products of HDOP, which is recognized after a few of them.
 package struct GPSDDecoder: Sendable {
   /// The content of a line.
   package enum Event: Equatable, Sendable {
@@ -53,11 +54,18 @@ package struct GPSDDecoder: Sendable {
     var satellites: Int?
     var hdop: Double?
     var skyAt = BootInstant.boot
+    /// The last `eph`, and how many different ones in a row were products of HDOP.
+    var error: Double?
+    var productCount = 0
   }
 
   /// Satellites and dilution of an older SKY are not used for a fix.
   private static let maximumSkyAge = Duration.seconds(10)
-  /// Minor version of the protocol of gpsd 3.20. Since that release a TPV says whether its position is extrapolated.
+  /// How many different `eph` of a u-blox in a row must be products of HDOP until they count as such. By chance a
+  /// single one is in one of 190 cases, and with differential corrections in one of 47.
+  private static let minimumProducts = 8
+  /// Minor version of the protocol of gpsd 3.20. Since that release a TPV says whether its position is extrapolated,
+  /// except for a u-blox.
   private static let minorWithStatus = 14
   /// Maximum number of receivers in memory: gpsd itself supports four by default.
   private static let maximumReceivers = 32
@@ -197,8 +205,9 @@ package struct GPSDDecoder: Sendable {
       counters.otherDevices += 1
       return nil
     }
+    let isUblox = receivers[path]?.driver == "u-blox"
+    let isOwnEstimate = isUblox && hasOwnErrors(report, path)
     let receiver = receivers[path]
-    let isOwnEstimate = receiver?.driver == "u-blox"
     guard var fix = Fix(report, sigmas: isOwnEstimate ? 1 : GPSDDecoder.sigmasOf95Percent) else {
       counters.withoutFix += 1
       return .report(device: path, nil)
@@ -225,8 +234,24 @@ package struct GPSDDecoder: Sendable {
       // gpsd derives these from the same errors, divided by the time between two fixes.
       (fix.speedAccuracy, fix.headingAccuracy) = (nil, nil)
     }
+    // gpsd computes it for a u-blox, too.
+    if isUblox { fix.headingAccuracy = nil }
     counters.fixes += 1
     return .report(device: path, fix)
+  }
+
+  /// Whether the errors of a u-blox are its own, as far as its last reports show.
+  private mutating func hasOwnErrors(_ report: GPSDReport, _ path: String) -> Bool {
+    guard let error = report.horizontalError else { return true }
+    let quality = Fix.Quality(gpsdStatus: report.status)
+    let isProduct = GPSDDecoder.dilution(of: error, quality, horizontal: true) != nil
+    update(path) { receiver in
+      // A parked vehicle repeats a value.
+      guard error != receiver.error else { return }
+      receiver.error = error
+      receiver.productCount = isProduct ? min(receiver.productCount + 1, GPSDDecoder.minimumProducts) : 0
+    }
+    return receivers[path].map { $0.productCount < GPSDDecoder.minimumProducts } ?? true
   }
 
   /// The HDOP from which gpsd computed `eph`, or the VDOP from which it computed `epv`; nil if the error is not such a
