@@ -54,6 +54,11 @@ import SystemCalls
       loop.defer { [weak self] in self?.complete(.success(addresses)) }
       return
     }
+    // The result of a lookup that nobody waited for may be from before the network came back.
+    if let finished = unsafe lookup, unsafe !fleet_lookup_is_running(finished) {
+      unsafe fleet_lookup_end(finished)
+      unsafe lookup = nil
+    }
     if unsafe lookup == nil { unsafe lookup = fleet_lookup_start(host, port) }
     do {
       if timer == nil { timer = try loop.makeTimer { [weak self] in self?.poll() } }

@@ -17,6 +17,8 @@ package final class StreamSocket {
   private let name: String
   /// Nil for an incoming connection.
   private let lookup: HostLookup?
+  private let deadline: Duration
+  private let giveUpTime: BootInstant
   private var descriptor: Descriptor?
   private var source: EventSource<IOEvents>?
   private var timer: LoopTimer?
@@ -34,7 +36,8 @@ package final class StreamSocket {
   ///
   /// - Parameters:
   ///   - lookup: resolves the host; its owner reuses it for the next connection.
-  ///   - deadline: the timeout for name resolution and all addresses together.
+  ///   - deadline: the timeout for name resolution and all addresses together. An address that does not answer gets an
+  ///     equal share of the time that is left, so that each one is tried.
   ///   - onConnected: called once when the connection is established.
   ///   - onBytes: called with received data in order; the span is valid during the call.
   ///   - onEnd: called once if connecting failed or the connection is closed.
@@ -44,13 +47,15 @@ package final class StreamSocket {
   ) {
     self.loop = loop
     self.lookup = lookup
+    self.deadline = deadline
+    giveUpTime = loop.now.boot + deadline
     name = lookup.name
     self.onConnected = onConnected
     self.onBytes = onBytes
     self.onEnd = onEnd
     do {
-      let timer = try loop.makeTimer { [weak self] in self?.giveUp(after: deadline) }
-      timer.arm(at: loop.now.boot + deadline)
+      let timer = try loop.makeTimer { [weak self] in self?.timedOut() }
+      timer.arm(at: giveUpTime)
       self.timer = timer
     } catch {
       loop.defer { [weak self] in self?.end(.init(.failed, "\(lookup.name): \(error.message)", cause: error.cause)) }
@@ -79,6 +84,7 @@ package final class StreamSocket {
   ) throws(StreamSocketError) {
     self.loop = loop
     lookup = nil
+    (deadline, giveUpTime) = (.zero, .boot)
     name = "\(connection.address)"
     self.onBytes = onBytes
     self.onEnd = onEnd
@@ -137,6 +143,8 @@ package final class StreamSocket {
     guard !addresses.isEmpty else {
       return end(StreamSocketError(name, failure ?? Errno(EADDRNOTAVAIL)))
     }
+    let now = loop.now.boot
+    timer?.arm(at: now + (giveUpTime - now) / addresses.count)
     let address = addresses.removeFirst()
     do throws(Errno) {
       let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -191,7 +199,8 @@ package final class StreamSocket {
     onConnected?()
   }
 
-  private func giveUp(after deadline: Duration) {
+  private func timedOut() {
+    guard addresses.isEmpty else { return connectNext(after: Errno(ETIMEDOUT)) }
     end(StreamSocketError(.timeout, "\(name): no response for \(deadline.wholeSeconds) s"))
   }
 
