@@ -46,6 +46,18 @@ struct CertificateTests {
     try expectEqual(fixture.response(server.request).status, 200)
   }
 
+  @Test("A request does not join a connection whose certificate is being verified for another time")
+  func connectsAheadAtAnotherTime() throws {
+    let server = try TLSServer(name: "localhost")
+    let fixture = try ClientFixture { $0.caFile = server.certificateFile }
+    let now = fixture.loop.now.wall
+    // Before the certificate was issued, as on a box whose clock has started again.
+    fixture.client.connect(to: server.request.url, certificateTime: now - .seconds(400 * 86_400))
+    var request = server.request
+    request.certificateTime = now
+    try expectEqual(fixture.response(request).status, 200)
+  }
+
   @Test("A certificate for another host is reported as untrusted")
   func wrongHost() throws {
     let server = try TLSServer(name: "fleetengine.googleapis.com")

@@ -31,6 +31,8 @@ final class HTTP2Transport {
   private final class Channel {
     /// The server's address.
     let address: WebAddress
+    /// The time for which the server's certificate is verified; nil for that of the machine's clock.
+    let certificateTime: Timestamp?
     var tls: TLSConnection?
     /// Nil until the connection is open.
     var connection: HTTP2Connection?
@@ -42,8 +44,9 @@ final class HTTP2Transport {
     /// unsent data must not arrive late.
     var hasUnansweredRequest = false
 
-    init(_ address: WebAddress) {
+    init(_ address: WebAddress, certificateTime: Timestamp?) {
       self.address = address
+      self.certificateTime = certificateTime
     }
 
     isolated deinit {
@@ -52,6 +55,13 @@ final class HTTP2Transport {
     }
 
     var isOpen: Bool { connection != nil }
+
+    /// Whether the certificate is verified for about this time.
+    func isVerified(for time: Timestamp?) -> Bool {
+      guard let time, let certificateTime else { return time == certificateTime }
+      let difference = time - certificateTime
+      return difference < .seconds(3600) && difference > .seconds(-3600)
+    }
   }
 
   /// The allowed delay of a timeout: the timer is rearmed with each request.
@@ -147,6 +157,11 @@ final class HTTP2Transport {
     guard current == nil, let next = queued.first else { return armTimer() }
     if let channel, isStale || !channel.address.hasSameOrigin(as: next.address) { closeAll() }
     if channel?.connection?.canSend(at: loop.now.boot) == false { closeAll() }
+    // It was begun in advance, before the time was known.
+    if let opening = channel, !opening.isOpen, !opening.isVerified(for: next.request.certificateTime) {
+      close(opening)
+      (channel, channelToReplace) = (channelToReplace, nil)
+    }
     if let channel, channel.isOpen {
       if next.needsNewConnection, channel.hasCarriedRequest {
         channelToReplace = channel
@@ -164,7 +179,7 @@ final class HTTP2Transport {
 
   private func open(to address: WebAddress, certificateTime: Timestamp?, deadline: BootInstant?) {
     isStale = false
-    let channel = Channel(address)
+    let channel = Channel(address, certificateTime: certificateTime)
     self.channel = channel
     let remainingTime = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
     do {
