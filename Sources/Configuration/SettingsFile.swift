@@ -26,9 +26,11 @@ package struct SettingsFile: Equatable, Sendable {
   /// - Parameters:
   ///   - path: the main file. Relative paths in any of the files are relative to its directory.
   ///   - environment: the machine that the settings may refer to.
+  ///   - needsVehicleID: false for a command that does not use it: its credential or environment variable may be there
+  ///     only for the service.
   /// - Throws: all mistakes, not only the first.
   package static func load(
-    path: String, environment: ConfigurationEnvironment
+    path: String, environment: ConfigurationEnvironment, needsVehicleID: Bool = true
   ) throws(ConfigurationError) -> SettingsFile {
     var (files, ignored, unreadable) = findFiles(path: path, environment: environment)
     var root: TOMLValue?
@@ -52,10 +54,11 @@ package struct SettingsFile: Equatable, Sendable {
         malformed.append(error)
       }
     }
-    guard let root, unreadable.isEmpty, malformed.isEmpty else {
+    guard var root, unreadable.isEmpty, malformed.isEmpty else {
       throw ConfigurationError(
         code: unreadable.isEmpty ? .syntax : .unreadable, diagnostics: unreadable + malformed)
     }
+    if !needsVehicleID { root = root.merged(with: anyVehicle(path), merges: isMerged) }
     var file = try SettingsFile(root: root, files: files, main: path, environment: environment)
     file.replacements = replacements
     file.warnings += SettingsDestination.warnings(about: replacements, main: path)
@@ -126,6 +129,16 @@ package struct SettingsFile: Equatable, Sendable {
     for name in (misnamed != "\(path).d" ? try? environment.listDirectory(misnamed) : nil) ?? []
     where name.hasSuffix(".toml") { ignored.append("\(misnamed)/\(name)") }
     return (files, ignored, unreadable)
+  }
+
+  /// Settings with a vehicle's ID that nothing uses.
+  private static func anyVehicle(_ path: String) -> TOMLValue {
+    let position = SourcePosition(file: path)
+    let table = { (key: String, value: TOMLValue) in
+      TOMLValue(content: .table([key: TOMLValue.Member(keyPosition: position, value: value)]), position: position)
+    }
+    let id = TOMLValue(content: .string("any"), position: position)
+    return table(SettingSection.vehicle.rawValue, table("vehicle_id", id))
   }
 
   /// The directory with the settings that all daemons of a box share.

@@ -2,6 +2,7 @@
 import CommandLineOptions
 import ControlSocket
 import Diagnosis
+import Glibc
 import JSON
 import Observability
 import Release
@@ -14,8 +15,8 @@ enum DaemonClient {
   static let options = [CommandLineOptions.Option("socket", takesValue: true), Instance.option]
 
   /// The path of a socket: `--socket`, or the socket of `--instance`. The default is the socket of the daemon whose
-  /// runtime directory is RUNTIME_DIRECTORY, which systemd sets for a process of the daemon's unit, or, if that is not
-  /// set, /run/fleet-locationd.
+  /// runtime directory is in RUNTIME_DIRECTORY, which systemd sets for a process of the daemon's unit, or else in
+  /// /run/fleet-locationd.
   static func path(
     _ options: CommandLineOptions, of socket: LocalSocket = .control
   ) throws(CommandError) -> String {
@@ -23,8 +24,27 @@ enum DaemonClient {
     if let path = options.value("socket") { return path }
     let directory =
       instance.map { instancePrefix + $0 }
-      ?? Environment.serviceDirectory(in: Environment.value(of: "RUNTIME_DIRECTORY"))
+      ?? runtimeDirectory(in: Environment.value(of: "RUNTIME_DIRECTORY")) { FileAccess.error($0, F_OK)?.code != ENOENT }
     return socket.path(of: directory ?? "/run/fleet-locationd")
+  }
+
+  /// The daemon's runtime directory. Any service that runs this command may have directories of its own: one counts as
+  /// the daemon's if it is named like those of the packaged units, or has a control socket.
+  ///
+  /// - Parameters:
+  ///   - paths: the value of RUNTIME_DIRECTORY; nil if it is not set.
+  ///   - exists: whether a file exists.
+  static func runtimeDirectory(in paths: String?, exists: (String) -> Bool) -> String? {
+    guard let path = Environment.serviceDirectory(in: paths) else { return nil }
+    let isNamedLikeOurs = path.split(separator: "/").last?.hasPrefix("fleet-locationd") == true
+    return isNamedLikeOurs || exists(LocalSocket.control.path(of: path)) ? path : nil
+  }
+
+  /// Refuses an operand: it is probably the name of an instance, and without the option the request would go to another
+  /// daemon.
+  static func refuseOperands(_ options: CommandLineOptions, of command: String) throws(CommandError) {
+    guard let operand = options.operands.first else { return }
+    throw CommandError(.usage, "\(command): unexpected \"\(operand)\"; did you mean --instance \(operand)?")
   }
 
   private static let instancePrefix = "/run/fleet-locationd-"
@@ -185,9 +205,7 @@ enum DaemonClient {
 
   /// Sends a command of the driver, and prints the daemon's remark.
   @MainActor static func sendDriverCommand(_ request: Request, _ options: CommandLineOptions) throws(CommandError) {
-    if let operand = options.operands.first {
-      throw CommandError(.usage, "\(request): unexpected \"\(operand)\"")
-    }
+    try refuseOperands(options, of: "\(request)")
     let response = try acknowledgement(of: request, options)
     if let error = response.error { throw CommandError(.unavailable, error) }
     if let remark = response.remark {

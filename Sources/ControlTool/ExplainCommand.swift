@@ -17,6 +17,7 @@ enum ExplainCommand: Command {
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    try DaemonClient.refuseOperands(options, of: name)
     let status = try DaemonClient.status(options).status
     var lines = [status.explanation.sentence]
     if let settings = StatusRows.settings(status) {

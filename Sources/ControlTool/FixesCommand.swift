@@ -85,7 +85,7 @@ enum FixesCommand: Command {
     try decoder.finish { fixes.append($0) }
     if let warning = try decoder.warning() { warn(warning) }
     let review = RecordingReview(fixes, limits: limits)
-    if let mapPath { try write(ReviewMap(review, title: input.name).svg, to: mapPath) }
+    if let mapPath { try write(ReviewMap(review, title: input.name).svg, to: mapPath, input: path) }
     var writer = FixLineWriter(source: "replay")
     for filtered in review.fixes {
       writer.append(filtered)
@@ -100,13 +100,22 @@ enum FixesCommand: Command {
   private static func limits(_ path: String?) throws(CommandError) -> FixFilter.Configuration {
     guard let path else { return FixFilter.Configuration(buildDate: Release.buildDate) }
     do {
-      return try SettingsFile.load(path: path, environment: .system).settings.agent.filter
+      return try SettingsFile.load(path: path, environment: .system, needsVehicleID: false).settings.agent.filter
     } catch {
       throw CommandError(.configuration, error.message)
     }
   }
 
-  private static func write(_ text: String, to path: String) throws(CommandError) {
+  /// - Parameter input: the path of the recording.
+  private static func write(_ text: String, to path: String, input: String) throws(CommandError) {
+    // Through a link, so that the link stays.
+    let path = SystemFile.resolved(path) ?? path
+    if let kind = FileAccess.nonRegularKind(of: path) {
+      throw CommandError(.usage, "fixes: --map \(path): is \(kind); name a file, as in drive.svg")
+    }
+    guard SystemFile.resolved(input) != path else {
+      throw CommandError(.usage, "fixes: --map \(path): is the recording; name another file, as in drive.svg")
+    }
     do throws(Errno) {
       try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644, isDurable: false, isUserDirectory: true)
     } catch {

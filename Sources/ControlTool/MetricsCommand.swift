@@ -16,7 +16,7 @@ enum MetricsCommand: Command {
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    if let operand = options.operands.first { throw CommandError(.usage, "metrics: unexpected \"\(operand)\"") }
+    try DaemonClient.refuseOperands(options, of: name)
     return try StandardOutput.write(try DaemonClient.metrics(options))
   }
 }

@@ -42,8 +42,8 @@ enum ModemCommand: Command {
       return Duration.seconds(seconds)
     }
     let path = try SettingsChoice.path(options)
-    ServiceCredentials.adopt(for: path)
-    guard let settings = SettingsCheck(path: path, environment: .system).settings else {
+    guard let settings = try? SettingsFile.load(path: path, environment: .system, needsVehicleID: false).settings
+    else {
       throw CommandError(.configuration, "\(path): not valid; see fleet-locationctl check")
     }
     let selections: [ModemSelection] = settings.sources.compactMap {

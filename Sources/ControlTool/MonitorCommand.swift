@@ -35,7 +35,7 @@ enum MonitorCommand: Command {
   private static let retryInterval: UInt32 = 1
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
-    if let operand = options.operands.first { throw CommandError(.usage, "monitor: unexpected \"\(operand)\"") }
+    try DaemonClient.refuseOperands(options, of: name)
     let socket = options.has("positions") ? LocalSocket.positions : .control
     let path = try DaemonClient.path(options, of: socket)
     let isJSON = options.has("json")

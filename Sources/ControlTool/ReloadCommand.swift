@@ -30,6 +30,7 @@ enum ReloadCommand: Command {
     """
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
+    try DaemonClient.refuseOperands(options, of: name)
     var limit: Duration?
     if let text = options.value("confirm") {
       do throws(QuantityOption.Mistake) {

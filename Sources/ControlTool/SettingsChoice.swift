@@ -19,7 +19,9 @@ enum SettingsChoice {
   /// - Throws: code `usage` when both options are given; code `permission` when this user may not read the file.
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, conflictingWith: "config")
-    let path = options.value("config") ?? instance.map { "/etc/fleet-locationd/\($0).toml" } ?? defaultPath
+    let path =
+      options.value("config").map { installed($0, resolving: SystemFile.resolved) }
+      ?? instance.map { "/etc/fleet-locationd/\($0).toml" } ?? defaultPath
     if let instance, let missing = Instance.missingMessage(for: instance) {
       throw CommandError(.configuration, missing)
     }
@@ -29,6 +31,18 @@ enum SettingsChoice {
         .permission, "\(path): permission denied; run this as root, or name other settings with --config")
     }
     return path
+  }
+
+  /// The path by which the installed service reads a file, which may be given relative to the current directory.
+  ///
+  /// - Parameter resolving: returns the absolute path without links; nil if there is no such file.
+  /// - Returns: the same path if the file is not in the directory of the installed services.
+  static func installed(_ path: String, resolving: (String) -> String?) -> String {
+    let directory = AtomicFile.directory(of: defaultPath)
+    guard let name = path.split(separator: "/").last, let resolved = resolving(AtomicFile.directory(of: path)),
+      resolved == resolving(directory)
+    else { return path }
+    return "\(directory)/\(name)"
   }
 }
 

@@ -42,9 +42,7 @@ enum StatusCommand: Command {
       throw CommandError(.usage, "status: --healthy cannot be combined with --watch or --json")
     }
     if options.has("watch") { return try watch(options) }
-    if let operand = options.operands.first {
-      throw CommandError(.usage, "status: unexpected \"\(operand)\"; did you mean --instance \(operand)?")
-    }
+    try DaemonClient.refuseOperands(options, of: name)
     let (text, status) = try DaemonClient.status(options)
     if options.has("healthy") {
       let health = ServiceFindings.health(status)

@@ -136,7 +136,7 @@ package enum ServiceImpersonation {
   // MARK: - Outcomes
 
   private static func hasCommand(_ settings: String) -> Bool {
-    guard let file = try? SettingsFile.load(path: settings, environment: .system),
+    guard let file = try? SettingsFile.load(path: settings, environment: .system, needsVehicleID: false),
       case .command = file.settings.agent.tokenProvider
     else { return false }
     return true

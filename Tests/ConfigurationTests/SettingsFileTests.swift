@@ -209,6 +209,15 @@ struct SettingsFileTests {
       machine.settings(for: text.replacing("a.prom", with: "/srv/a.prom")).metricsFile, "/srv/a.prom")
   }
 
+  @Test("a command that does not use the vehicle's ID needs neither its credential nor its variable")
+  func withoutVehicleID() throws {
+    for source in ["environment", "credential", "file"] {
+      let machine = machine.adding(minimal(vehicle: "vehicle_id = { \(source) = \"v\" }"), [:])
+      #expect(throws: ConfigurationError.self) { try machine.load() }
+      try expectEqual(machine.load(needsVehicleID: false).settings.vehicle.providerID, "my-project")
+    }
+  }
+
   @Test("relative paths start at the directory of the main file")
   func relativePaths() throws {
     let settings = try machine.with(pem: ["/ca.pem"]).settings(

@@ -33,8 +33,8 @@ struct TestMachine {
   }
 
   /// Loads `/etc/f/f.toml`.
-  func load() throws(ConfigurationError) -> SettingsFile {
-    try SettingsFile.load(path: "/etc/f/f.toml", environment: environment)
+  func load(needsVehicleID: Bool = true) throws(ConfigurationError) -> SettingsFile {
+    try SettingsFile.load(path: "/etc/f/f.toml", environment: environment, needsVehicleID: needsVehicleID)
   }
 
   /// The messages about a settings file with this text: one for each problem.

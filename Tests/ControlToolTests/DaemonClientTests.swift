@@ -18,6 +18,33 @@ struct DaemonClientTests {
   }
 
   @Test(
+    "a directory of RUNTIME_DIRECTORY is the daemon's if its name says so, or its socket: not that of any other service",
+    arguments: [
+      (nil, nil), ("/run/driver-app", nil), ("/run/daemon", "/run/daemon"),
+      ("/run/driver-app:/run/fleet-locationd-van", "/run/fleet-locationd-van"),
+    ] as [(String?, String?)])
+  func runtimeDirectory(variable: String?, directory: String?) {
+    expectEqual(DaemonClient.runtimeDirectory(in: variable) { $0 == "/run/daemon/control.sock" }, directory)
+  }
+
+  @Test(
+    "a file of /etc/fleet-locationd is that of the installed service, also if its path is relative or has links",
+    arguments: [
+      ("fleet-locationd.toml", "/etc/fleet-locationd/fleet-locationd.toml"),
+      ("./van.toml", "/etc/fleet-locationd/van.toml"),
+      ("/data/fleet/van.toml", "/etc/fleet-locationd/van.toml"), ("conf.d/a.toml", "conf.d/a.toml"),
+      ("/home/trial.toml", "/home/trial.toml"), ("/nonexistent/a.toml", "/nonexistent/a.toml"),
+    ])
+  func settingsPath(given: String, path: String) {
+    // The working directory is /etc/fleet-locationd, a link to /data/fleet.
+    let directories = [
+      ".": "/data/fleet", "/data/fleet": "/data/fleet", "/etc/fleet-locationd": "/data/fleet", "/home": "/home",
+      "conf.d": "/data/fleet/conf.d",
+    ]
+    expectEqual(SettingsChoice.installed(given) { directories[$0] }, path)
+  }
+
+  @Test(
     "the error about an unreadable response names both releases if they differ",
     arguments: [
       (#"{"version":"9.9","isOnline":"yes"}"#, true), (#"{"version":"\#(Release.version)","isOnline":"yes"}"#, false),

@@ -17,7 +17,7 @@ struct SupportReportTests {
   }()
 
   private func report(_ name: String, _ output: String, positions: Bool = false) throws -> String {
-    let parts = SupportReport.parts(unit: "fleet-locationd.service", settings: ["--config", "c"], socket: [])
+    let parts = SupportReport.parts(unit: "fleet-locationd.service", settings: ["--config", "c"], socket: "s")
     let part = try #require(parts.first { $0.name == name })
     var report = SupportReport(Redaction(names: ["my-project", "WDB9066351S123456"], keepsPositions: positions))
     let empty = SupportReport.SourceResult(output: [], failure: nil)
@@ -120,9 +120,9 @@ struct SupportReportTests {
 
   @Test("what could not be collected is listed with its reason, and the archive contains the rest")
   func gaps() throws {
-    let parts = SupportReport.parts(unit: nil, settings: ["--instance", "van"], socket: ["--socket", "s"])
+    let parts = SupportReport.parts(unit: nil, settings: ["--instance", "van"], socket: "s")
     expectEqual(parts.map(\.name), ["doctor.json", "status.json", "settings.toml", "versions.txt"])
-    expectEqual(parts[0].sources, [.command(["doctor", "--json", "--instance", "van"])])
+    expectEqual(parts[0].sources, [.command(["doctor", "--json", "--instance", "van", "--socket", "s"])])
     var report = SupportReport(Redaction(names: [], keepsPositions: false))
     report.add(parts[0], [.init(output: Array("{}".utf8), failure: nil)])
     report.add(parts[1], [.init(output: [], failure: "exit status 69: no daemon, token=\(SupportReportTests.token)")])
@@ -133,7 +133,7 @@ struct SupportReportTests {
       The daemon is not running; the report is made without it.
       Contents, in bytes:
         doctor.json    3  all checks
-        report.txt   179  the commands of this report
+        report.txt   190  the commands of this report
       Missing:
         status.json: fleet-locationctl status --json --socket s: exit status 69: no daemon, token=<redacted>
       Secrets and coordinates are masked.
@@ -144,17 +144,25 @@ struct SupportReportTests {
       [
         "{}\n",
         """
-        doctor.json: fleet-locationctl doctor --json --instance van: 2 bytes
+        doctor.json: fleet-locationctl doctor --json --instance van --socket s: 2 bytes
         status.json: fleet-locationctl status --json --socket s: 0 bytes; exit status 69: no daemon, token=<redacted>
 
         """,
       ])
     expect(report.listing(isDaemonRunning: true).hasPrefix("The daemon is running.\n"))
+    expect(report.listing(isDaemonRunning: nil).hasPrefix("No installed service reads these settings"))
+  }
+
+  @Test("settings that no installed service reads: no other daemon's state is in the report")
+  func noService() {
+    let parts = SupportReport.parts(unit: nil, settings: ["--config", "trial.toml"], socket: nil)
+    expectEqual(parts.map(\.name), ["doctor.json", "settings.toml", "versions.txt"])
+    expectEqual(parts[0].sources, [.command(["doctor", "--json", "--config", "trial.toml"])])
   }
 
   @Test("the journal is read in every namespace, and is listed as missing if it has no entries")
   func namespaces() {
-    let parts = SupportReport.parts(unit: "u.service", settings: [], socket: [])
+    let parts = SupportReport.parts(unit: "u.service", settings: [], socket: nil)
     let sources = parts.filter { ["journal.txt", "crash.txt"].contains($0.name) }.flatMap(\.sources)
     expectEqual(sources.count, 3)
     expect(sources.allSatisfy { $0.commandLine.hasPrefix("journalctl --no-pager -q --namespace=* -u u.service ") })

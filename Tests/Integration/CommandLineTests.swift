@@ -217,6 +217,18 @@ struct CommandLineTests {
     expect(dashes.errors.text.contains("--verdict: no such file"))
   }
 
+  @Test(
+    "a word that may be the name of an instance is refused: without the option the request would go to another vehicle",
+    arguments: [
+      ["status"], ["explain"], ["metrics"], ["monitor"], ["reload"], ["reload", "--confirm", "10min"], ["pause"],
+      ["resume"], ["offline"], ["online"],
+    ])
+  func instanceAsOperand(command: [String]) throws {
+    let process = try ChildProcess("fleet-locationctl", command + ["--socket", "/nonexistent/control.sock", "van"])
+    try expectEqual(process.finish(), 64)
+    expect(process.errors.text.contains("\(command[0]): unexpected \"van\"; did you mean --instance van?"))
+  }
+
   @Test("setup requires root", .enabled(if: geteuid() == 0, "needs root, to drop privileges"))
   func setupWithoutRoot() throws {
     let process = try ChildProcess("fleet-locationctl", ["setup"], user: 65_534)
@@ -285,6 +297,26 @@ struct CommandLineTests {
     let nowhere = try ChildProcess("fleet-locationctl", ["fixes", "--map", directory("none/drive.svg"), path])
     try expectEqual(nowhere.finish(), 74)
     expect(nowhere.errors.text.contains("none/drive.svg: cannot be written"))
+  }
+
+  @Test("fixes --map replaces neither a device nor the recording, and writes through a link")
+  func mapOfOtherKind() throws {
+    let directory = try TemporaryDirectory()
+    var drive = NMEADrive()
+    let recording = drive.next(3)
+    let path = try directory.write(recording, to: "drive.nmea")
+    let (pipe, link, target) = (directory("pipe"), directory("link.svg"), try directory.write("", to: "target.svg"))
+    expectEqual(mkfifo(pipe, 0o600), 0)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+    for (picture, says) in [(pipe, "is a FIFO"), (path, "is the recording")] {
+      let process = try ChildProcess("fleet-locationctl", ["fixes", "--map", picture, path])
+      try expectEqual(process.finish(), 64)
+      expect(process.errors.text.contains("--map \(picture): \(says)"), "\(process.errors.text)")
+    }
+    try expectEqual(String(contentsOfFile: path, encoding: .utf8), recording)
+    try expectEqual(ChildProcess("fleet-locationctl", ["fixes", "--map", link, path]).finish(), 0)
+    try expectEqual(FileManager.default.destinationOfSymbolicLink(atPath: link), target)
+    try expect(String(contentsOfFile: target, encoding: .utf8).hasPrefix("<svg "))
   }
 
   @Test("fixes --verdict uses the filter limits of the given settings")

@@ -47,23 +47,23 @@ import Timekeeping
       guard (try? loop.runOnce(timeout: .seconds(60))) != nil else { break }
     }
     guard let result else { return SupportReport.SourceResult(output: [], failure: "its end cannot be observed") }
-    return SupportReport.SourceResult(output: result.output, failure: ProgramRunner.failure(result, accepted))
+    let errors = String(decoding: result.errors, as: UTF8.self).split(separator: "\n").map(String.init)
+    guard let how = ProgramRunner.failure(result.ending, accepted) else {
+      return SupportReport.SourceResult(output: result.output, failure: nil, warnings: errors)
+    }
+    return SupportReport.SourceResult(
+      output: result.output, failure: errors.isEmpty ? how : "\(how): \(errors.joined(separator: "; "))")
   }
 
-  /// Why it failed, with the beginning of its standard error; nil if it did not.
-  private static func failure(_ result: HelperProgram.Result, _ accepted: [Int32]) -> String? {
-    let how: String
-    switch result.ending {
-    case .exited(let status):
-      guard !accepted.contains(status) else { return nil }
-      how = "exit status \(status)"
-    case .killed(let signal): how = "ended by signal \(signal)"
-    case .timedOut: how = "not finished in time"
-    case .tooLarge: how = "its output is too large"
-    case .notStarted(let why): how = why
+  /// How it failed; nil if it did not.
+  private static func failure(_ ending: HelperProgram.Ending, _ accepted: [Int32]) -> String? {
+    switch ending {
+    case .exited(let status): accepted.contains(status) ? nil : "exit status \(status)"
+    case .killed(let signal): "ended by signal \(signal)"
+    case .timedOut: "not finished in time"
+    case .tooLarge: "its output is too large"
+    case .notStarted(let why): why
     }
-    let errors = String(decoding: result.errors, as: UTF8.self).split(separator: "\n").joined(separator: "; ")
-    return errors.isEmpty ? how : "\(how): \(errors)"
   }
 
   /// The path of a program; nil if there is none of this name in PATH.

@@ -65,10 +65,10 @@ enum ReportCommand: Command {
     guard let toolPath = ProgramRunner.ownToolPath else { throw CommandError(.io, "/proc is not mounted") }
     let service = InstalledService(settings: path)
     var report = SupportReport(Redaction(names: names(path), keepsPositions: options.has("positions")))
-    var isDaemonRunning = false
+    var isDaemonRunning: Bool?
     for part in SupportReport.parts(
       unit: service?.unit, settings: settingsArguments(options, path),
-      socket: ["--socket", options.value("socket") ?? service?.socket ?? "/run/fleet-locationd/control.sock"])
+      socket: options.value("socket") ?? service?.socket)
     {
       let collected = part.sources.map { collect($0, programs, toolPath) }
       if part.name == SupportReport.stateFile { isDaemonRunning = collected.contains { !$0.output.isEmpty } }

@@ -46,6 +46,8 @@ struct SupportReport {
     var output: [UInt8]
     /// Why it failed, with the beginning of its standard error; nil if it did not.
     var failure: String?
+    /// The lines of its standard error, of which only the beginning is kept, if it did not fail.
+    var warnings: [String] = []
   }
 
   /// A file with its content.
@@ -78,8 +80,9 @@ struct SupportReport {
   /// - Parameters:
   ///   - unit: of the service; nil if no installed service reads the settings: then there is no journal, crash or unit.
   ///   - settings: options that name the settings, such as `["--instance", "van"]`.
-  ///   - socket: options that name the daemon.
-  static func parts(unit: String?, settings: [String], socket: [String]) -> [Part] {
+  ///   - socket: of the daemon; nil if it is not known which one reads the settings.
+  static func parts(unit: String?, settings: [String], socket: String?) -> [Part] {
+    let socket = socket.map { ["--socket", $0] } ?? []
     let service = unit.map { unit in
       [
         Part(
@@ -99,16 +102,17 @@ struct SupportReport {
           sources: [.program(["systemctl", "cat", "--no-pager", unit])]),
       ]
     }
+    let state = Part(
+      name: stateFile, title: "the state of the daemon", kind: .document,
+      sources: [.command(["status", "--json"] + socket)])
     return [
       Part(
         name: "doctor.json", title: "all checks", kind: .document,
-        sources: [.command(["doctor", "--json"] + settings + (settings.first == "--instance" ? [] : socket))]),
-      Part(
-        name: stateFile, title: "the state of the daemon", kind: .document,
-        sources: [.command(["status", "--json"] + socket)]),
+        sources: [.command(["doctor", "--json"] + settings + socket)])
+    ] + (socket.isEmpty ? [] : [state]) + [
       Part(
         name: "settings.toml", title: "every setting, and where it is set", kind: .masked,
-        sources: [.command(["settings"] + settings)]),
+        sources: [.command(["settings"] + settings)])
     ] + (service ?? []) + [
       Part(
         name: "versions.txt", title: "releases of programs, libraries and the kernel", kind: .plain,
@@ -168,12 +172,16 @@ struct SupportReport {
 
   /// The list that a person reads before the archive is written.
   ///
-  /// - Parameter isDaemonRunning: whether a daemon answers.
-  func listing(isDaemonRunning: Bool) -> String {
+  /// - Parameter isDaemonRunning: whether the daemon answers; nil if it is not known which one reads the settings.
+  func listing(isDaemonRunning: Bool?) -> String {
     let nameWidth = files.map(\.name.utf8.count).max() ?? 0
     let sizeWidth = files.map { "\($0.content.count)".utf8.count }.max() ?? 0
     var text =
-      isDaemonRunning ? "The daemon is running.\n" : "The daemon is not running; the report is made without it.\n"
+      switch isDaemonRunning {
+      case true?: "The daemon is running.\n"
+      case false?: "The daemon is not running; the report is made without it.\n"
+      case nil: "No installed service reads these settings; name its daemon with --socket to include its state.\n"
+      }
     text += "Contents, in bytes:\n"
     for file in files {
       let name = file.name + String(repeating: " ", count: nameWidth - file.name.utf8.count)
