@@ -30,6 +30,7 @@ struct TokenCheck: Check {
         try TokenProbe.response(
           settings, as: .own, for: $0, loop: environment.loop, clockError: environment.clockError)
       }
+      if response == nil { report(TokenCheck.noResponse) }
       for finding in TokenCheck.findings(warnings, failure: response?.failure) + (response?.findings ?? []) {
         report(finding)
       }
@@ -51,6 +52,9 @@ struct TokenCheck: Check {
         ? .fail(.credentialWarning, warning, advice) : .warn(.credentialWarning, warning, advice)
     }
   }
+
+  /// A program may take longer than its deadline, because it cannot be killed while it waits for a device.
+  static var noResponse: Finding { .fail(.noToken, "no response within the deadline", "Check token.deadline") }
 
   /// The token provider, without the query of a URL, which may be secret.
   static func providerPhrase(_ settings: Settings) -> String {

@@ -26,7 +26,7 @@ package struct TokenConformanceCheck: Check {
       }
       guard let context = settings.agent.context,
         let first = try ask(.own, context)
-      else { return report(.fail(.noToken, "no response within the deadline", "Check token.deadline")) }
+      else { return report(TokenCheck.noResponse) }
       var conformance = TokenConformance(
         settings.agent.tokenProvider, hasCertificate: settings.token.client.clientCertificate != nil, for: context,
         first: first)

@@ -270,6 +270,35 @@ struct SetupPlanTests {
   }
 
   @Test(
+    "nor may a later drop-in of the template pass another one to an instance, unless the instance has one of that name",
+    arguments: [
+      (["fleet-locationd@.service.d/override.conf"], "LoadCredential=token-provider:/etc/shared", true),
+      (
+        ["fleet-locationd@.service.d/override.conf", "fleet-locationd@van.service.d/override.conf"],
+        "LoadCredential=token-provider:/etc/shared", false
+      ),
+      (
+        ["fleet-locationd@.service.d/override.conf"],
+        "LoadCredentialEncrypted=token-provider:/etc/fleet-locationd/%i.token-provider.cred", false
+      ),
+      (["fleet-locationd@.service.d/a.conf"], "LoadCredential=token-provider:/etc/shared", false),
+      (["fleet-locationd.service.d/override.conf"], "LoadCredential=token-provider:/etc/shared", false),
+    ])
+  func overriddenByTemplate(dropIns: [String], line: String, isObstacle: Bool) {
+    let units = "/etc/systemd/system"
+    let found = SetupPlan(answers, credential: .encrypted([2]), instance: "van").obstacle(
+      names: { directory in
+        dropIns.map { $0.split(separator: "/").map(String.init) }.filter { "\(units)/\($0[0])" == directory }.map {
+          $0[1]
+        }
+      },
+      // That of the instance passes nothing.
+      content: { $0 == "\(units)/\(dropIns[0])" ? Array("[Service]\n\(line)\n".utf8) : [] })
+    expectEqual(found != nil, isObstacle)
+    if let found { expect(found.contains("\(units)/\(dropIns[0])") && found.contains(line), "\(found)") }
+  }
+
+  @Test(
     "the existing credential is the one that the service gets, or else the one that exists",
     arguments: [
       ("LoadCredential", [true, false], false), ("LoadCredentialEncrypted", [true, false], true),

@@ -369,6 +369,7 @@ enum SetupCommand: Command {
         "the files are written, but the check fails: \(failure)\nCorrect it, then: systemctl restart \(plan.unit)")
     }
     printLine("Checked:  \(SetupPlan.settingsPath(instance))")
+    for warning in check.warnings { printLine("          \(warning)") }
     try run(["systemctl", "enable", plan.unit], programs, option)
     // The unit is stopped and started, not restarted: systemd keeps the runtime directory over a restart, but a token
     // in it that was fetched with another credential must be removed.

@@ -145,9 +145,7 @@ struct SetupPlan {
     let superseded: [Change] =
       isWrittenEncrypted.map { isEncrypted -> [Change] in
         let path = SetupPlan.credentialPath(instance, isEncrypted: !isEncrypted)
-        // A drop-in of the template has the instance's name as %i.
-        let paths = [path] + (instance == nil ? [] : [SetupPlan.credentialPath("%i", isEncrypted: !isEncrypted)])
-        guard existing(path) != nil, !isPassed(paths, names: names, content: existing) else { return [] }
+        guard existing(path) != nil, !isPassed(spellings(of: path), names: names, content: existing) else { return [] }
         return [isEncrypted ? .deleted(path) : .removed(path, backup: "\(path).\(time)")]
       } ?? []
     let written = files.map { file -> Change in
@@ -155,6 +153,13 @@ struct SetupPlan {
       return old == file.content ? .unchanged(file) : .replaced(file, backup: "\(file.path).\(time)")
     }
     return removed + written + superseded
+  }
+
+  /// A text that ends with the path of this plan's credential, and the same text as a drop-in of the template may have
+  /// it, with %i for the instance's name, with which the file's name begins.
+  private func spellings(of text: String) -> [String] {
+    guard let instance, let slash = text.lastIndex(of: "/") else { return [text] }
+    return [text, "\(text[...slash])%i\(text[slash...].dropFirst(1 + instance.count))"]
   }
 
   /// Whether a drop-in passes one of these files, such as one of `systemctl edit` or of another instance; the one of
@@ -182,12 +187,17 @@ struct SetupPlan {
   /// - Returns: nil if it gets this credential, or needs none.
   func obstacle(names: (String) -> [String], content: (String) -> [UInt8]?) -> String? {
     guard let file = files.first(where: { $0.path == dropIn }) else { return nil }
-    let own = SetupPlan.credentialLine(in: file.content)
-    let directory = SetupPlan.dropInDirectory(instance)
-    let later = names(directory).filter { $0.hasSuffix(".conf") && $0 > SetupPlan.dropInName }.sorted(by: >)
-    for path in later.map({ "\(directory)/\($0)" }) {
+    let own = SetupPlan.credentialLine(in: file.content).map(spellings(of:)) ?? []
+    // An instance also has the drop-ins of the template, but for those whose names its own directory has, too.
+    var paths: [String: String] = [:]
+    for instance in instance == nil ? [nil] : ["", instance] {
+      let directory = SetupPlan.dropInDirectory(instance)
+      for name in names(directory) { paths[name] = "\(directory)/\(name)" }
+    }
+    let later = paths.filter { $0.key.hasSuffix(".conf") && $0.key > SetupPlan.dropInName }
+    for (_, path) in later.sorted(by: { $0.key > $1.key }) {
       guard let line = content(path).flatMap(SetupPlan.credentialLine(in:)) else { continue }
-      guard line != own else { return nil }
+      guard !own.contains(line) else { return nil }
       return "the service would get the credential of \(path), and nothing was changed; delete its line \(line), "
         + "then run setup again"
     }
