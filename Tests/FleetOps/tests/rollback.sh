@@ -15,13 +15,27 @@ stand_in() { # PROGRAM, the script on standard input
   { echo '#!/bin/sh' && cat; } > "$work/bin/$1"
   chmod +x "$work/bin/$1"
 }
-stand_in dpkg-query <<<'echo "$(cat "$WORK/state-of-dpkg") $(cat "$WORK/installed")"'
-# A fake package is a file with its version.
-stand_in dpkg-deb <<<'cat "$2"'
-# The file `interrupted` stands for an upgrade that a power cut has ended.
+stand_in dpkg-query <<'END'
+case "$*" in
+  *Want*) if [ -e "$WORK/removed" ]; then echo deinstall; else echo install; fi ;;
+  *) echo "$(cat "$WORK/state-of-dpkg") $(cat "$WORK/installed")" ;;
+esac
+END
+# A fake package is a file with its version, and the word `truncated` if it is.
+stand_in dpkg-deb <<'END'
+case $1 in
+  --fsys-tarfile) [ -e "$2" ] && ! grep -q truncated "$2" ;;
+  *) cut -d' ' -f1 "$2" ;;
+esac
+END
+# The file `interrupted` stands for an upgrade that a power cut has ended, `broken` for another package whose dependencies are not met.
 stand_in dpkg <<'END'
 case " $* " in
   *" --configure "*) [ ! -e "$WORK/locked" ] && rm -f "$WORK/interrupted" ;;
+  *" -i "*)
+    for word in "$@"; do last=$word; done
+    [ ! -e "$WORK/locked" ] && cp "$last" "$WORK/installed" && echo installed > "$WORK/state-of-dpkg"
+    ;;
   *) exec /usr/bin/dpkg "$@" ;;
 esac
 END
@@ -46,12 +60,16 @@ stand_in apt-get <<'END'
 for word in "$@"; do last=$word; done
 case " $* " in
   *" download "*) echo download >> "$WORK/downloads"; grep -qxF "${last#*=}" "$WORK/repository" && printf '%s\n' "${last#*=}" > x.deb ;;
-  *" install "*) [ ! -e "$WORK/locked" ] && [ ! -e "$WORK/interrupted" ] && cp "$last" "$WORK/installed" ;;
+  *" install "*)
+    grep -qx half-installed "$WORK/state-of-dpkg" && exit 100
+    for file in locked interrupted broken; do [ ! -e "$WORK/$file" ] || exit 100; done
+    cp "$last" "$WORK/installed"
+    ;;
 esac
 END
 
 fresh() { # a box on which nothing has happened yet
-  rm -rf "$work/state" "$work/pin" "$work/locked" "$work/interrupted" "$work/downloads" "$work/archives"/*
+  rm -rf "$work/state" "$work/pin" "$work/locked" "$work/interrupted" "$work/broken" "$work/removed" "$work/downloads" "$work/archives"/*
   mkdir "$work/state"
   : > "$work/repository"
   echo 200 > "$work/network"
@@ -263,7 +281,7 @@ expect "new settings wait for their confirmation: nothing is counted" 2
 says "unhealthy bad"
 touch "$work/locked"
 runs 5
-expect "apt fails: said" 2 "apt-get cannot roll back to fleet-locationd 1"
+expect "apt fails: said" 2 "Neither apt-get nor dpkg can roll back to fleet-locationd 1"
 rm "$work/locked"
 runs 5
 expect "and tried again" 1
@@ -289,10 +307,58 @@ version 2
 says "unhealthy bad"
 touch "$work/interrupted" "$work/locked"
 runs 5
-expect "another dpkg runs" 2 "apt-get cannot roll back to fleet-locationd 1"
+expect "another dpkg runs" 2 "Neither apt-get nor dpkg can roll back to fleet-locationd 1"
 rm "$work/locked"
 runs 5
 expect "a power cut has interrupted dpkg" 1
+
+delivered
+version 2
+says "unhealthy bad"
+touch "$work/broken"
+runs 5
+expect "a power cut has left another package without its dependencies, so apt-get does nothing" 1
+
+delivered
+echo half-installed > "$work/state-of-dpkg"
+says "unhealthy bad"
+touch "$work/locked"
+runs 20
+expect "dpkg replaces the files just now: nothing is counted" 1
+[ "$(cat "$work/state/reference")" = 1 ] || { echo "failed: it is no longer the reference" >&2; exit 1; }
+rm "$work/locked"
+runs 1
+expect "a power cut while dpkg replaced the files: of which version they are is unknown" 1 "1 is installed again"
+grep -qx installed "$work/state-of-dpkg" || { echo "failed: half-installed" >&2; exit 1; }
+
+delivered
+version 2
+echo half-installed > "$work/state-of-dpkg"
+says "unhealthy bad"
+touch "$work/removed"
+runs 20
+expect "a power cut during a removal" 2
+
+delivered
+version 2
+echo half-installed > "$work/state-of-dpkg"
+says "unhealthy bad"
+runs 1
+expect "the same in a rollback" 1 "1 is installed again"
+
+fresh
+version 1
+echo "1 truncated" > "$work/archives/fleet-locationd_1_$architecture.deb"
+says "healthy good"
+runs 1
+[ ! -e "$work/state/1.deb" ] || { echo "failed: a truncated package was stored" >&2; exit 1; }
+rm -f "$work/state/missing"
+echo 1 > "$work/repository"
+runs 1
+version 2
+says "unhealthy bad"
+runs 5
+expect "apt's archives have a truncated package: it is downloaded" 1
 
 delivered
 echo config-files > "$work/state-of-dpkg"
