@@ -39,8 +39,8 @@ package enum MetricCatalog {
       ```
 
       ```
-      systemctl restart fleet-locationd
-      ln -s /run/fleet-locationd/fleet_locationd.prom /var/lib/prometheus/node-exporter/
+      sudo systemctl restart fleet-locationd
+      sudo ln -s /run/fleet-locationd/fleet_locationd.prom /var/lib/prometheus/node-exporter/
       ```
 
       The daemons of several vehicles (`fleet-locationd@NAME`) share this setting, and each writes its own file,

@@ -18,16 +18,18 @@ package enum SettingsManual {
       .SH DESCRIPTION
       One TOML file, and the files
       .I conf.d/*.toml
-      beside it, which are merged into it in the order of their names: a key of a later file replaces the same key of an
+      beside it, then
+      .IR fleet\-locationd.toml.d/*.toml ,
+      which are merged into it in the order of their names: a key of a later file replaces the same key of an
       earlier one; sections and the table `token.headers` are merged.
       .BI fleet\-locationd@ NAME
       has
       .IR /etc/fleet\-locationd/ NAME .toml
-      instead, shares
-      .IR conf.d ,
-      and has
+      and
       .IR NAME .toml.d/*.toml
-      of its own, which are merged last. Paths are relative to the directory of the main file.
+      instead, and shares
+      .IR conf.d .
+      Paths are relative to the directory of the main file.
       .B fleet\-locationd \-\-check
       reports every mistake with file, line and column.
       .PP

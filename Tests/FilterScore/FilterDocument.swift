@@ -61,7 +61,8 @@ enum FilterDocument {
         also rejected if it is further than 2.5 m × (seconds)² from the predicted position. Both rules tolerate an additional
         2.15 times the combined accuracy of both fixes (the root of the sum of the squares: 99 % of differences), but at least 30 m. If the
         receiver reports no speed, the prediction uses the motion between the last three fixes. If accepted positions contradict the
-        speeds that a receiver reports, its speeds are ignored until they have matched 64 fixes in a row; this number doubles each time.
+        speeds that a receiver reports, its speeds are ignored until they have matched 64 fixes in a row; this number doubles each time, up to
+        4,096, and is halved after 1,800 matches.
       * **Catching up.** Two fixes in a row, instead of \(FixFilter.agreementCount), replace the last accepted one if the second is within 5 m plus
         2.5 m × (seconds)² of the position predicted from the first, and one of these holds: the positions accepted in the last 10 s have
         drifted by more than 50 m from the predicted ones; or they were 2D fixes, and the new ones are 3D and no less accurate.

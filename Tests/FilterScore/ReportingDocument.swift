@@ -115,7 +115,7 @@ enum ReportingDocument {
     * `distance`, `heading` and `deviation` make an update due earlier: after driving that far, after turning by that angle, or when the
       straight line from the last update to the newest position would miss a position between them by more than that. So do
       starting and stopping.
-    * Two updates are at least 5 s apart, because Fleet Engine accepts no more.
+    * Two updates are at least 5 s apart, because Google advises against more.
     * For a parked vehicle, and for one without a new fix, an update is sent each `heartbeat` ([filter.md](filter.md) says when a vehicle
       counts as parked).
 
@@ -141,7 +141,7 @@ enum ReportingDocument {
 
     Receivers send a fix each second, a little early or late. If an update is due just before a fix arrives, it waits for that fix; otherwise
     it would carry a position that is a second old. The table has the share of updates with a fix that was older than half a period,
-    although the next fix arrived less than half a period later. Arrivals are off by up to this much, uniformly distributed (all seven drives):
+    although the next fix arrived less than half a period later, by the jitter of the arrivals (uniform; all seven drives):
 
     \(self.freshness(freshness))
     ## The heading at standstill

@@ -60,7 +60,7 @@ package enum MetricTable {
     },
     .single(
       "updates_abandoned_total", .counter,
-      "Requests cancelled because the network changed, a pause began, or the vehicle was set to OFFLINE at the end."
+      "Requests cancelled because the network changed, a pause began, another process has locked the vehicle, or it was set to OFFLINE at the end."
     ) { Double($0.statistics.abandoned) },
     .labelled("updates_failed_total", .counter, by: "category", "Requests that were not accepted.") { reading in
       UpdateFailure.Category.allCases.map {
@@ -107,7 +107,7 @@ package enum MetricTable {
     },
     .labelled(
       "line_refused_total", .counter, by: "source",
-      "Connections and datagrams that are dropped unread: their senders are not in source.allow, or too many are connected."
+      "Connections and datagrams that are dropped unread: their senders are not in source.allow, too many are connected, or another port of the sender is in use."
     ) { reading in
       reading.lines.filter { $0.statistics.kind == .network }.map { ($0.source, Double($0.statistics.refusals)) }
     },
