@@ -25,6 +25,11 @@ enum SettingsChoice {
     if let instance, let missing = Instance.missingMessage(for: instance) {
       throw CommandError(.configuration, missing)
     }
+    if path == defaultPath, FileAccess.error(path, F_OK)?.code == ENOENT,
+      let advice = Instance.advice(among: InstalledService.instances)
+    {
+      throw CommandError(.configuration, "\(path): does not exist; \(advice)")
+    }
     // If the service may not read the file, the check itself reports this as a mistake.
     if !ServiceImpersonation.isActive, FileAccess.error(path, R_OK)?.code == EACCES {
       throw CommandError(
@@ -70,6 +75,11 @@ enum Instance {
     let others =
       names.isEmpty ? "this machine has no instances" : "the instances are: \(names.joined(separator: ", "))"
     return "\(directory)/\(name).toml: does not exist; \(others)"
+  }
+
+  /// What to do on a box that has only instances; nil if there are none.
+  static func advice(among names: [String]) -> String? {
+    names.first.map { "the instances are: \(names.joined(separator: ", ")); name one, as in --instance \($0)" }
   }
 
   private static let directory = "/etc/fleet-locationd"

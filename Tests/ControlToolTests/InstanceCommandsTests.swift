@@ -6,6 +6,12 @@ import Testing
 @testable import ControlTool
 
 @MainActor struct InstanceCommandsTests {
+  @Test("on a box that has only instances, a command without --instance names them")
+  func onlyInstances() {
+    expectEqual(Instance.advice(among: ["bus", "van"]), "the instances are: bus, van; name one, as in --instance bus")
+    expectNil(Instance.advice(among: []))
+  }
+
   private static let van = InstalledService(settings: "/etc/fleet-locationd/van.toml")
 
   private func addressed(_ text: String) -> String { Instance.addressed(text, Self.van) }
