@@ -42,7 +42,7 @@ stage() { # PERCENT: as on the page
 }
 
 first=$(dpkg-deb -f "$(package fleet-locationd)" Version)
-good=$first+good bad=$first+good2bad fixed=$first+good3
+good=$first+good bad=$first+good2bad half=$first+good2half fixed=$first+good3
 
 step "a repository of two channels, signed"
 key=$(make_key 'Fleet packages <packages@example.com>')
@@ -215,6 +215,18 @@ until_true 20 says_done || fail "the journal: $(journal)"
 journal | grep 'rolling back to' | sed 's/^/   /'
 upgrade
 is_installed "$good" || fail "the bad version is installed again: $(installed)"
+
+step "the power is cut while dpkg replaces the files: the reference is installed again"
+repack "$half" "printf '#!/bin/sh\\nkill -KILL \$PPID\\n' > DEBIAN/preinst; chmod 755 DEBIAN/preinst"
+container push "$work/$half.deb" /root/half.deb
+inside systemctl stop fleet-locationd-rollback.timer
+! inside dpkg -i /root/half.deb >"$work/dpkg" 2>&1 || fail "dpkg was not interrupted: $(cat "$work/dpkg")"
+! inside apt-get check >"$work/apt" 2>&1 || fail "apt-get check: $(cat "$work/apt")"
+inside systemctl start fleet-locationd-rollback.timer
+says_repaired() { journal | grep "$good is installed again$" >/dev/null; }
+until_true 60 says_repaired || fail "the journal: $(journal | tail -n 5)"
+inside apt-get check >"$work/apt" 2>&1 && is_installed "$good" || fail "$(installed) is installed: $(cat "$work/apt")"
+until_true 20 online || fail "not online after the power cut"
 
 step "the next version is installed, and is the new reference"
 repack "$fixed"

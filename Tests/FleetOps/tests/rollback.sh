@@ -17,7 +17,7 @@ stand_in() { # PROGRAM, the script on standard input
 }
 stand_in dpkg-query <<'END'
 case "$*" in
-  *Want*) if [ -e "$WORK/removed" ]; then echo deinstall; else echo install; fi ;;
+  *Want*) if [ -e "$WORK/removed" ]; then echo deinstall; else echo hold; fi ;;
   *) echo "$(cat "$WORK/state-of-dpkg") $(cat "$WORK/installed")" ;;
 esac
 END
@@ -34,7 +34,10 @@ case " $* " in
   *" --configure "*) [ ! -e "$WORK/locked" ] && rm -f "$WORK/interrupted" ;;
   *" -i "*)
     for word in "$@"; do last=$word; done
-    [ ! -e "$WORK/locked" ] && cp "$last" "$WORK/installed" && echo installed > "$WORK/state-of-dpkg"
+    echo >> "$WORK/attempts"
+    if [ -e "$WORK/full" ]; then echo "no space left on device" && exit 1; fi
+    if [ -e "$WORK/locked" ]; then echo "dpkg frontend lock was locked by another process" && exit 2; fi
+    cp "$last" "$WORK/installed" && echo installed > "$WORK/state-of-dpkg"
     ;;
   *) exec /usr/bin/dpkg "$@" ;;
 esac
@@ -60,6 +63,8 @@ stand_in apt-get <<'END'
 for word in "$@"; do last=$word; done
 case " $* " in
   *" download "*) echo download >> "$WORK/downloads"; grep -qxF "${last#*=}" "$WORK/repository" && printf '%s\n' "${last#*=}" > x.deb ;;
+  *" check "*) [ ! -e "$WORK/broken" ] ;;
+  *" --fix-broken "*) rm -f "$WORK/broken" ;;
   *" install "*)
     grep -qx half-installed "$WORK/state-of-dpkg" && exit 100
     for file in locked interrupted broken; do [ ! -e "$WORK/$file" ] || exit 100; done
@@ -69,7 +74,7 @@ esac
 END
 
 fresh() { # a box on which nothing has happened yet
-  rm -rf "$work/state" "$work/pin" "$work/locked" "$work/interrupted" "$work/broken" "$work/removed" "$work/downloads" "$work/archives"/*
+  rm -rf "$work/state" "$work/pin" "$work/locked" "$work/interrupted" "$work/broken" "$work/removed" "$work/full" "$work/attempts" "$work/downloads" "$work/archives"/*
   mkdir "$work/state"
   : > "$work/repository"
   echo 200 > "$work/network"
@@ -281,7 +286,7 @@ expect "new settings wait for their confirmation: nothing is counted" 2
 says "unhealthy bad"
 touch "$work/locked"
 runs 5
-expect "apt fails: said" 2 "Neither apt-get nor dpkg can roll back to fleet-locationd 1"
+expect "apt fails: said" 2 "apt-get cannot roll back to fleet-locationd 1"
 rm "$work/locked"
 runs 5
 expect "and tried again" 1
@@ -307,7 +312,7 @@ version 2
 says "unhealthy bad"
 touch "$work/interrupted" "$work/locked"
 runs 5
-expect "another dpkg runs" 2 "Neither apt-get nor dpkg can roll back to fleet-locationd 1"
+expect "another dpkg runs" 2 "apt-get cannot roll back to fleet-locationd 1"
 rm "$work/locked"
 runs 5
 expect "a power cut has interrupted dpkg" 1
@@ -327,6 +332,13 @@ runs 20
 expect "dpkg replaces the files just now: nothing is counted" 1
 [ "$(cat "$work/state/reference")" = 1 ] || { echo "failed: it is no longer the reference" >&2; exit 1; }
 rm "$work/locked"
+touch "$work/full"
+runs 1
+rm "$work/attempts"
+runs 20
+expect "it cannot be installed: said, and not tried again for an hour" 1 "1 cannot be installed: no space left on device"
+[ ! -e "$work/attempts" ] || { echo "failed: it is tried again and again" >&2; exit 1; }
+rm "$work/full" "$work/state/unrepaired"
 runs 1
 expect "a power cut while dpkg replaced the files: of which version they are is unknown" 1 "1 is installed again"
 grep -qx installed "$work/state-of-dpkg" || { echo "failed: half-installed" >&2; exit 1; }
@@ -344,7 +356,17 @@ version 2
 echo half-installed > "$work/state-of-dpkg"
 says "unhealthy bad"
 runs 1
+expect "the same in an upgrade to the next version" 1 "1 is installed again"
+[ ! -e "$work/state/rejected" ] || { echo "failed: version 2 was not rolled back" >&2; exit 1; }
+
+delivered
+version 2
+echo half-installed > "$work/state-of-dpkg"
+echo "Pin: version 2" > "$work/pin"
+says "unhealthy bad"
+runs 1
 expect "the same in a rollback" 1 "1 is installed again"
+[ "$(cat "$work/state/rejected")" = 2 ] || { echo "failed: version 2 is not rejected" >&2; exit 1; }
 
 fresh
 version 1
