@@ -9,6 +9,8 @@ import Timekeeping
 package final class StreamSocket {
   /// The read size.
   private static let bufferSize = 8192
+  /// A handshake over a slow mobile link takes up to this time.
+  private static let minimumShare = Duration.seconds(3)
   /// Maximum number of reads in `readNow`.
   private static let maximumReads = 16
 
@@ -37,7 +39,7 @@ package final class StreamSocket {
   /// - Parameters:
   ///   - lookup: resolves the host; its owner reuses it for the next connection.
   ///   - deadline: the timeout for name resolution and all addresses together. An address that does not answer gets an
-  ///     equal share of the time that is left, so that each one is tried.
+  ///     equal share of the time that is left, but at least 3 s.
   ///   - onConnected: called once when the connection is established.
   ///   - onBytes: called with received data in order; the span is valid during the call.
   ///   - onEnd: called once if connecting failed or the connection is closed.
@@ -144,7 +146,7 @@ package final class StreamSocket {
       return end(StreamSocketError(name, failure ?? Errno(EADDRNOTAVAIL)))
     }
     let now = loop.now.boot
-    timer?.arm(at: now + (giveUpTime - now) / addresses.count)
+    timer?.arm(at: min(now + max((giveUpTime - now) / addresses.count, StreamSocket.minimumShare), giveUpTime))
     let address = addresses.removeFirst()
     do throws(Errno) {
       let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -200,7 +202,7 @@ package final class StreamSocket {
   }
 
   private func timedOut() {
-    guard addresses.isEmpty else { return connectNext(after: Errno(ETIMEDOUT)) }
+    guard addresses.isEmpty || loop.now.boot >= giveUpTime else { return connectNext(after: Errno(ETIMEDOUT)) }
     end(StreamSocketError(.timeout, "\(name): no response for \(deadline.wholeSeconds) s"))
   }
 

@@ -62,7 +62,7 @@ package struct GPSDDecoder: Sendable {
   /// Satellites and dilution of an older SKY are not used for a fix.
   private static let maximumSkyAge = Duration.seconds(10)
   /// How many different `eph` of a u-blox in a row must be products of HDOP until they count as such. By chance a
-  /// single one is in one of 190 cases, and with differential corrections in one of 47.
+  /// single one is in one of 94 cases, and with differential corrections in one of 24.
   private static let minimumProducts = 8
   /// Minor version of the protocol of gpsd 3.20. Since that release a TPV says whether its position is extrapolated,
   /// except for a u-blox.
