@@ -28,8 +28,8 @@ enum DaemonClient {
     return socket.path(of: directory ?? "/run/fleet-locationd")
   }
 
-  /// The daemon's runtime directory. Any service that runs this command may have directories of its own: one counts as
-  /// the daemon's if it is named like those of the packaged units, or has a control socket.
+  /// The daemon's runtime directory. Any service that runs this command may have directories of its own: the one that
+  /// is named like those of the packaged units counts, or else the first one, if it has a control socket.
   ///
   /// - Parameters:
   ///   - paths: the value of RUNTIME_DIRECTORY; nil if it is not set.

@@ -50,7 +50,7 @@ enum DoctorCommand: Command {
     }
     // For the token command, which is run as a child process.
     EventLoop.blockChildSignal()
-    let path = try SettingsChoice.path(options)
+    let path = try SettingsChoice.path(options, mayBeMissing: true)
     let service = InstalledService(settings: path)
     var startFailure: Finding?
     var remark = ""

@@ -53,8 +53,8 @@ struct TokenCheck: Check {
     }
   }
 
-  /// A program may take longer than its deadline, because it cannot be killed while it waits for a device.
-  static var noResponse: Finding { .fail(.noToken, "no response within the deadline", "Check token.deadline") }
+  /// The provider has not answered, or its program cannot be killed because it waits for a device.
+  static let noResponse = Finding.fail(.noToken, "no response within the deadline", "Check token.deadline")
 
   /// The token provider, without the query of a URL, which may be secret.
   static func providerPhrase(_ settings: Settings) -> String {

@@ -190,8 +190,8 @@ struct SetupPlan {
     let own = SetupPlan.credentialLine(in: file.content).map(spellings(of:)) ?? []
     // An instance also has the drop-ins of the template, but for those whose names its own directory has, too.
     var paths: [String: String] = [:]
-    for instance in instance == nil ? [nil] : ["", instance] {
-      let directory = SetupPlan.dropInDirectory(instance)
+    let template = instance.map { _ in SetupPlan.dropInDirectory("") }
+    for directory in [template, SetupPlan.dropInDirectory(instance)].compactMap(\.self) {
       for name in names(directory) { paths[name] = "\(directory)/\(name)" }
     }
     let later = paths.filter { $0.key.hasSuffix(".conf") && $0.key > SetupPlan.dropInName }

@@ -203,7 +203,7 @@ extension VehicleAgent.Snapshot {
 extension RequestLimit {
   fileprivate var phrase: String {
     switch self {
-    case .floor: "Fleet Engine accepts updates of a vehicle only 5 s apart"
+    case .floor: "the updates of a vehicle are at least 5 s apart"
     case .attempts: "the daemon makes at most \(AttemptLimiter.perMinute) requests in a minute"
     case .waking: "the machine has just resumed, and waits for its receiver"
     }
