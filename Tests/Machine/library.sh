@@ -83,7 +83,8 @@ END
   echo "    $what: after $((took / 10)).$((took % 10)) s"
 }
 
-accepted() { guest "fleet-locationctl status --json" | sed -n 's/.*"accepted":\([0-9]*\).*/\1/p'; }
+# Without an exit status of 1 while the vehicle is not online.
+accepted() { guest "fleet-locationctl status --json || true" | sed -n 's/.*"accepted":\([0-9]*\).*/\1/p'; }
 
 # wait_for_updates SECONDS WHAT: waits until one more update than now is accepted
 wait_for_updates() {
