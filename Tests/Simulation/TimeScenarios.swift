@@ -291,6 +291,25 @@ struct TimeScenarios {
   }
 
   @Test(
+    "a receiver that is less ahead than the token's request took is not contradicted by the `iat` alone, only by Fleet Engine"
+  )
+  func issuedDuringSlowRequest() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_475_860, duration: 320, drive: .steady(0.0),
+        faults: [
+          Fault(.latency(6000), 96..<257), Fault(.providerUndated(backdating: 0), 267..<268),
+          Fault(.ahead(18), 215..<267),
+          Fault(.refusesCompact(1.0, .page(406)), 0..<289),
+        ],
+        acts: [
+          (95, .goOffline), (181, .powerCut(afterEffects: 3, seconds: 41)), (51, .kill(afterEffects: 5, seconds: 1)),
+        ], noise: 0.0, settings: [.trips(reportsState: true, offlineOnStop: false)], hasInstallationFaults: true))
+    let ahead = world.server.applied.filter { $0.live.time > Scenario.boot + .seconds($0.at + 5) }.map(\.at)
+    expect(ahead.count == 1 && 268 < ahead[0] && ahead[0] < 269, "\(ahead)")
+  }
+
+  @Test(
     "a wrong machine clock does not affect the verification of certificates if the receiver knows the time",
     arguments: [315_360_000, 946_080_000, -3_000_000, nil] as [Int64?])
   func certificates(wallError: Int64?) throws {

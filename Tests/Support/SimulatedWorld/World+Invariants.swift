@@ -118,7 +118,7 @@ extension World {
     for applied in server.applied where applied.at < scenario.secondClockErrorAt {
       let ahead = (applied.live.time - (Scenario.boot + .milliseconds(Int64(applied.at * 1000)))).inSeconds
       if ahead > 5,
-        isWithoutServer(applied) || asksForTime(applied) || ahead <= 7 && isByIssueTime(applied)
+        isWithoutServer(applied) || asksForTime(applied) || isByIssueTime(applied, by: ahead)
           || isMisdatedRecording(applied) || isByProviderAhead(applied, by: ahead)
       {
         excused = max(excused, applied.live.time)
@@ -136,10 +136,14 @@ extension World {
     }
   }
 
-  /// Whether the time was known only from a token's `iat`, which may be off by some seconds.
-  private func isByIssueTime(_ applied: FleetEngineServer.Applied) -> Bool {
+  /// Whether the time was known only from a token's `iat`, which may be off by some seconds, and by the time that the
+  /// token's request took.
+  private func isByIssueTime(_ applied: FleetEngineServer.Applied, by seconds: Double) -> Bool {
     let isUndated = scenario.faults.contains { if case .providerUndated = $0.kind { true } else { false } }
-    return isUndated && attempts.first { $0.id == applied.request }.map(isBeforeFirstResponse) == true
+    guard isUndated, let attempt = attempts.first(where: { $0.id == applied.request }), isBeforeFirstResponse(attempt)
+    else { return false }
+    let last = received.filter { $0.value < attempt.at }.max { $0.value < $1.value }
+    return seconds <= 7 + (last.flatMap { requestTimes[$0.key] } ?? .zero).inSeconds
   }
 
   /// Whether the time is that of a provider whose clock is far ahead in two responses, because Fleet Engine has not

@@ -223,6 +223,8 @@ final class World {
   var update: (id: UInt64, flight: Flight)?
   var fetch: (id: UInt64, flight: Flight)?
   var received: [String: BootInstant] = [:]
+  /// How long the request of each received token took: its `iat` is as imprecise as that.
+  private(set) var requestTimes: [String: Duration] = [:]
   /// The longest time from a request to its response, of all responses received: a timestamp that was corrected only by
   /// their times may be late by this.
   private(set) var slowestResponse = Duration.zero
@@ -460,6 +462,7 @@ final class World {
         let token = body["token"]?.string
       {
         received[token] = now
+        requestTimes[token] = now - flight.sentAt
       }
       handle(.tokenEnded(id: id & 0xFFFF_FFFF, .http(outcome)))
     }
