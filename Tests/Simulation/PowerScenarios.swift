@@ -501,4 +501,16 @@ struct PowerScenarios {
         hasCertificates: true))
     expect(world.wasParked == true)
   }
+
+  @Test("the same, if nothing else happens when the vehicle stops")
+  func stopWithTakenTimestampAlone() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 441_472, duration: 421, drive: .random,
+        faults: [
+          Fault(.nameServersDead, 210..<413), Fault(.ahead(18), 319..<327),
+          Fault(.otherDaemon(vehicle: "truck-1"), 0..<236),
+        ], noise: 0))
+    expect(world.wasParked == true)
+  }
 }

@@ -126,8 +126,9 @@ extension World {
       }
       wasParked = isParked
     }
-    // A position whose timestamp a clock that was ahead has given to another one is not queued again.
-    if stop == nil, wasParked == false, messages.last?.isParked == true, let reported = settled?.reported?.time,
+    // A position whose timestamp a clock that was ahead has given to another one is not queued again: its fix may be
+    // the last message of this step.
+    if stop == nil, wasParked == false, settled?.isParked == true, let reported = settled?.reported?.time,
       reported != before, copy[reported] != nil
     {
       if messages.allSatisfy(\.isParked) { stop = reported }

@@ -25,6 +25,7 @@ struct SettledVehicle {
   var tokenFailures: [String: Int]
   var pendingCount: Int
   var backlogCount: Int
+  var isParked: Bool
   /// The timestamp of the last reported position (sent or queued), and whether Fleet Engine has accepted it, or has
   /// rejected it as the live position, so that the previous one was sent.
   var reported: (time: Timestamp, isAnswered: Bool)?
@@ -41,7 +42,7 @@ extension VehicleAgent {
     }
     return SettledVehicle(
       plan: plan(at: now), tokenFailures: statistics.tokenFailures, pendingCount: delivery.pendingCount,
-      backlogCount: delivery.backlog.count, reported: reported)
+      backlogCount: delivery.backlog.count, isParked: isParked, reported: reported)
   }
 }
 
