@@ -12,6 +12,17 @@ import Timekeeping
 @testable import SimulatedWorld
 
 struct BackfillScenarios {
+  @Test("a server that accepts two past positions, and then does not answer in time, seems to accept only one")
+  func fewerAfterLostResponses() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 662_108, duration: 600, drive: .random,
+        faults: [Fault(.latency(6000), 186..<323), Fault(.silent, 41..<112), Fault(.mostPast(2), 133..<175)],
+        acts: [(349, .suspend(48))], noise: 0, settings: [.interval(5)]))
+    expect(world.server.applied.filter { $0.at > 400 }.allSatisfy { $0.past.count <= 1 })
+    expectEqual(world.agent.delivery.pendingCount, 2)
+  }
+
   /// The number of requests in the busiest minute.
   private func busiestMinute(_ world: World) -> Int {
     world.attempts.map { first in

@@ -118,10 +118,13 @@ extension World {
     }.count
     let count = agent.delivery.pendingCount
     // A request carries at most a batch of past positions. If the server seemed to accept only a smaller number, that
-    // is used for 128 updates.
+    // is used for 128 updates; requests without a response may make that number smaller than it is.
     let batch = scenario.faults.reduce(configuration.delivery.batch) { batch, fault in
       switch fault.kind {
-      case .mostPast(let count): min(batch, count)
+      case .mostPast(let count):
+        attempts.contains {
+          $0.endedAt != nil && $0.status == nil && !$0.isUnsent && World.seconds($0.at) >= Double(fault.from)
+        } ? 1 : min(batch, count)
       case .mostBytes: 1
       default: batch
       }
