@@ -167,4 +167,14 @@ struct PauseScenarios {
         acts: [(66, .powerCut(afterEffects: 0, seconds: 41)), (168, .pause), (211, .resume)], noise: 0.0))
     expectEqual(world.applied(211..<212).map { World.second(of: $0.live) }, [210])
   }
+
+  @Test("a fix from before the pause that stays in the port's buffer over a suspend may be sent after the pause")
+  func bufferedOverSuspend() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 766_557, duration: 286, drive: .steady(0.0),
+        acts: [(72, .suspend(25)), (95, .pause), (131, .resume), (244, .clockSet), (96, .suspend(176))],
+        wallError: nil, noise: 0.0, isDateless: true, dialect: .usual))
+    expectEqual(world.server.applied.first?.live.time, Scenario.boot + .seconds(97))
+  }
 }

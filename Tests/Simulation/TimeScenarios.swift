@@ -309,6 +309,16 @@ struct TimeScenarios {
     expect(ahead.count == 1 && 268 < ahead[0] && ahead[0] < 269, "\(ahead)")
   }
 
+  @Test("a server's clock that is an hour ahead also corrects the lag of a second receiver without a date")
+  func laggingReceiverWithWrongServer() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_989_699, duration: 320, drive: .steady(14.0),
+        faults: [Fault(.noFix, 310..<321), Fault(.serverClock(3600), 294..<310)], noise: 0.0, isDateless: true,
+        secondReceiver: .init(lag: 8000, metresOff: 0.0), hasInstallationFaults: true, hasCertificates: true))
+    expectEqual(world.server.applied.last?.live.time, Scenario.boot + .milliseconds(3_918_200))
+  }
+
   @Test(
     "a wrong machine clock does not affect the verification of certificates if the receiver knows the time",
     arguments: [315_360_000, 946_080_000, -3_000_000, nil] as [Int64?])

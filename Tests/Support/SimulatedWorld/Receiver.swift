@@ -140,9 +140,13 @@ struct Receiver {
   /// `error` seconds.
   func reported(at stamp: Timestamp, late: Int, wrongBy error: Int64) -> [ReportedFix] {
     let second = Int(((stamp - Scenario.boot) - offset - .seconds(error)).wholeSeconds)
+    // The server's time also corrects the lag of a receiver.
+    let seconds = offset == .zero ? [second] : [second, second + Int(offset.wholeSeconds)]
     let right = deviations.filter { errors.contains(-$0) }.flatMap { deviation in
-      (second - deviation - 3...second - deviation + 3 + late).flatMap {
-        reported[(Scenario.boot + .seconds($0) + offset).milliseconds] ?? []
+      seconds.flatMap { second in
+        (second - deviation - 3...second - deviation + 3 + late).flatMap {
+          reported[(Scenario.boot + .seconds($0) + offset).milliseconds] ?? []
+        }
       }
     }
     return (right + corrected(at: stamp - .seconds(error), late: late)).map {

@@ -68,7 +68,13 @@ extension World {
           // In a pipe, an epoch whose last sentence is unknown ends only with the next epoch that can be read.
           let decoded = ports.compactMap { $0.decodedAt[reported.second] }.max()
           let ended = (decoded.map { Scenario.boot + .nanoseconds($0.nanoseconds) } ?? arrived + age) + delay
-          return times.contains { $0.lowerBound < arrived && ended < $0.upperBound }
+          // It was measured before the pause, and stayed in the port's buffer during a suspend.
+          let second = Double(reported.second)
+          let isBuffered = isOffOrSuspended(second..<second + 1)
+          return times.contains {
+            $0.lowerBound < arrived && ended < $0.upperBound
+              && !(isBuffered && Scenario.boot + .seconds(reported.second) < $0.lowerBound)
+          }
         }
         if isOfPause {
           violate("the position of \(position.time.rfc3339) is from a pause, and was sent")
