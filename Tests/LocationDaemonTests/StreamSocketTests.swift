@@ -40,12 +40,20 @@ struct StreamSocketTests {
 
   @Test(
     "if the first address of a name does not answer, the next one is tried before the deadline",
-    .enabled(if: access("/proc/net/if_inet6", F_OK) == 0, "needs IPv6"))
+    .enabled(
+      if: SystemFile.lines("/proc/net/if_inet6").contains { $0.hasPrefix("00000000000000000000000000000001 ") },
+      "needs IPv6"))
   func secondAddress() throws {
     let loop = try EventLoop()
-    let silent = try SilentPort()
+    var silent = try SilentPort()
     var accepted = 0
-    let listener = try StreamListener(loop: loop, host: "::1", port: silent.port) { _ in accepted += 1 }
+    var listener: StreamListener?
+    // Another program may have the port of the other address.
+    for _ in 0..<5 where listener == nil {
+      silent = try SilentPort()
+      listener = try? StreamListener(loop: loop, host: "::1", port: silent.port) { _ in accepted += 1 }
+    }
+    _ = try #require(listener)
     var ending: StreamSocketError?
     var isConnected = false
     let connection = StreamSocket(
