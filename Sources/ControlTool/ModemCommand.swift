@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import Configuration
-import Diagnosis
 import EventLoop
 import ExternalInput
 import MessageBus

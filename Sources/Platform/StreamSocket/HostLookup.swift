@@ -54,7 +54,7 @@ import SystemCalls
       loop.defer { [weak self] in self?.complete(.success(addresses)) }
       return
     }
-    // The failure of a lookup that nobody waited for any longer may be from before the network came back.
+    // The failure of an abandoned lookup may be from before the network came back.
     if let finished = unsafe lookup, unsafe !fleet_lookup_is_running(finished), unsafe fleet_lookup_error(finished) != 0
     {
       unsafe fleet_lookup_end(finished)
