@@ -510,6 +510,33 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.close), ["close"])
   }
 
+  @Test("a new maximum size applies at once: the file is opened again, before anything else is written")
+  func limit() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    var larger = Self.configuration("/a")
+    larger.maxSize *= 2
+    expectEqual(bench.handle(.configured(larger, Self.truck)), [])
+    expectEqual(bench.handle(.start), ["close", "open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
+    expectEqual(bench.handle(.ended(.committed)), [])
+    expectEqual(bench.handle(.configured(larger, Self.truck)), [])
+    expectEqual(bench.handle(.start), [])
+  }
+
+  @Test("a maximum size that changes during a write applies after it")
+  func limitDuringCommit() throws {
+    var bench = Bench.open()
+    _ = try bench.add(1)
+    expectEqual(bench.advance(), ["commit +1"])
+    var larger = Self.configuration("/a")
+    larger.maxSize *= 2
+    expectEqual(bench.handle(.configured(larger, Self.truck)), [])
+    expectEqual(bench.handle(.start), [])
+    expectEqual(bench.handle(.ended(.committed)), ["close", "open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), [])
+  }
+
   @Test("a new interval applies from the next change on")
   func interval() throws {
     var bench = Bench.open()

@@ -216,6 +216,8 @@ package struct StoreAgent: Sendable {
   private var isFailing = false
   /// An attempt is requested, whatever the deadline.
   private var isAttemptRequested = false
+  /// The file was opened with another `maxSize` than the configured one, and is opened again by the next attempt.
+  private var isLimitOutdated = false
   private var isClosing = false
   /// A commit has found the file in place since `close`. If nothing is pending, an empty commit verifies this.
   private var isFileVerified = false
@@ -315,9 +317,11 @@ package struct StoreAgent: Sendable {
   private mutating func attempt(at now: BootInstant) -> [Effect] {
     isAttemptRequested = false
     guard let directory = configuration.directory else { return report(.off) }
-    guard state == .closed else { return commit(Attempt(), at: now) }
+    guard state == .closed || isLimitOutdated else { return commit(Attempt(), at: now) }
+    isLimitOutdated = false
+    let closing: [Effect] = state == .open ? [.perform(.close)] : []
     state = .opening(Attempt())
-    return [.perform(.open(directory: directory, maxSize: configuration.maxSize))]
+    return closing + [.perform(.open(directory: directory, maxSize: configuration.maxSize))]
   }
 
   private mutating func commit(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
@@ -442,6 +446,7 @@ package struct StoreAgent: Sendable {
     isReady = false
     guard new.directory == configuration.directory else { return nextSettings = (new, newVehicle) }
     if newVehicle != vehicle { isRestorePending = true }
+    if new.maxSize != configuration.maxSize { isLimitOutdated = true }
     (configuration, vehicle) = (new, newVehicle)
   }
 
