@@ -281,6 +281,22 @@ struct ConfirmedReloadTests {
     expect(effects.contains(.respond(id: 4, .done(remark: nil))))
   }
 
+  @Test(
+    "a reload with confirmation that was refused because a file is missing has no effect on settings that are used later"
+  )
+  mutating func refusedBefore() throws {
+    daemon = Daemon(seed: 1, waitsForSettings: true, buildDate: AgentFixture.start - .seconds(1000), at: .boot)
+    _ = handle(.launched, at: 0)
+    _ = handle(.settingsRead(.missing("no x")), at: 0)
+    _ = handle(.request(id: 4, .confirmedReload(within: .seconds(60))), at: 1)
+    let refusal = handle(.settingsRead(.missing("no x")), at: 1)
+    expect(refusal.contains { if case .respond(id: 4, .refused(.settingsMissing, _)) = $0 { true } else { false } })
+    expectEqual(handle(.deadline, at: 60), [.readSettings])
+    let effects = handle(.settingsRead(.valid(try Self.configuration(Self.parts()))), at: 60)
+    expect(effects.contains(.useSettings))
+    expect(!effects.contains { if case .event(.confirmationAwaited) = $0 { true } else { false } })
+  }
+
   @Test("a reload that ends the wait for a file is refused if the files' settings were rolled back before")
   mutating func refusedAtStart() throws {
     daemon = Daemon(

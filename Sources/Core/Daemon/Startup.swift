@@ -178,7 +178,7 @@ struct Startup: Sendable {
     if let path = known.metricsFile { effects.append(.writeMetrics(metrics, path: path)) }
     if case .waiting = state {
       effects += reloadRequests.map { .respond(id: $0, .refused(.settingsMissing, missing.sentence)) }
-      reloadRequests = []
+      (reloadRequests, confirmationLimit) = ([], nil)
       guard now.boot < end else {
         effects.append(.event(.settingsAwaited(what)))
         return self.end(.unavailable, &effects)
