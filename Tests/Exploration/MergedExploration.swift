@@ -5,7 +5,7 @@ import Timekeeping
 /// first is continued. Each state is reached with as few steps as possible.
 struct MergedExploration {
   private let start: SmallWorld
-  /// Of the states that are equivalent to an earlier one, one in this many is compared with it.
+  /// Of the states that are equivalent to an earlier one, the first and then one in this many is compared with it.
   private let comparedShare: Int
   /// The number of different states, the first one included.
   var states: Int { known.count }
@@ -53,7 +53,7 @@ struct MergedExploration {
     let number = world.projection().number
     if let other = known[number] {
       equal += 1
-      if equal % comparedShare == 0 { compare(world, steps, with: other) }
+      if (equal - 1) % comparedShare == 0 { compare(world, steps, with: other) }
       return false
     }
     known[number] = steps
