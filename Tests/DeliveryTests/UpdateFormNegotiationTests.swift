@@ -43,7 +43,7 @@ struct UpdateFormNegotiationTests {
       failure.transport = transport
       failure.isConnectionOpen = isOpen
       defer { now = now + .seconds(1) }
-      return negotiation.failed(form, failure, at: now)
+      return negotiation.failed(form, failure)
     }
 
     /// Updates are accepted until the compact form is tried again.

@@ -285,7 +285,7 @@ struct LineScenarios {
     expectEqual(world.fixesOfCollisions, 1)
   }
 
-  @Test("of several delayed positions without a time, the last one does not get the time of the next epoch")
+  @Test("when several positions without a time arrive late, the last one does not get the time of the next epoch")
   func heldBackWithoutTime() throws {
     let world = try World.drive(
       Scenario(

@@ -457,7 +457,8 @@ struct PowerScenarios {
   }
 
   @Test(
-    "the position of a stop in a long outage is not written if the full backlog drops it at that moment as the oldest")
+    "the position of a stop in a long outage is not written to disk if the full backlog drops it at once, as the oldest"
+  )
   func droppedStop() throws {
     let world = try World.drive(
       Scenario(

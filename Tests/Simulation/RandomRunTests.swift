@@ -66,21 +66,4 @@ struct RandomRunTests {
     guard isUsual || runs >= 10_000 else { return }
     expectEqual(tally.problems(names, expectations, isThorough: !isUsual), [])
   }
-
-  /// Each of these seeds once found a bug.
-  @Test(
-    "seeds that once found a bug pass",
-    arguments: [
-      // A position that became due while a request was in flight, with no fix after it, waited for the heartbeat.
-      103_032,
-      // After a restart the stored time was forgotten within a minute, and a dateless fix got the machine's wrong
-      // date.
-      744,
-      // A single wrong response of Fleet Engine replaced the time that was confirmed before a restart.
-      9544,
-    ] as [UInt64])
-  func regressions(seed: UInt64) throws {
-    let failure = try World.failure(of: World.run(Scenario(random: seed)))
-    expectNil(failure)
-  }
 }

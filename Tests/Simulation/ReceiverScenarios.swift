@@ -112,7 +112,7 @@ struct ReceiverScenarios {
     }
   }
 
-  @Test("an epoch that is sent twice yields one fix; fixes out of order are rejected as such, and updates continue")
+  @Test("an epoch that is sent twice yields one fix; fixes out of order are rejected and counted, and updates continue")
   func disorder() throws {
     let world = try World.drive(
       Scenario(duration: 900, faults: [Fault(.twice, 100..<200), Fault(.swapped, 300..<400)]))

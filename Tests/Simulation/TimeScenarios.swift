@@ -99,7 +99,8 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a receiver clock that jumps before Fleet Engine's first response is outvoted by an agreeing iat and machine clock")
+    "a receiver clock that jumps before Fleet Engine's first response is outvoted by the machine's clock and a token's iat"
+  )
   func leapsWithoutServer() throws {
     _ = try World.drive(
       Scenario(
@@ -189,7 +190,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "after a kill that follows the first update of a boot, the next run knows the time, and sends no future position")
+    "after a kill right after the first update of a boot, the next run knows the time, and sends no future position")
   func aheadAndKilled() throws {
     let world = try World.drive(
       Scenario(
@@ -279,7 +280,9 @@ struct TimeScenarios {
     }
   }
 
-  @Test("the `Date` of two responses of the token provider does, until Fleet Engine has responded")
+  @Test(
+    "two responses of a token provider that is 30 min ahead put positions into the future until Fleet Engine responds"
+  )
   func providerAheadTwice() throws {
     let world = try World.drive(
       Scenario(
@@ -684,7 +687,7 @@ struct TimeScenarios {
   }
 
   @Test(
-    "a queued position that was 2 s ahead is removed when its timestamp proves to be that of the next fix",
+    "a queued position that was stamped 2 s ahead is removed when a later fix has the same timestamp",
     arguments: [false, true])
   func takenTimestamp(hasModem: Bool) throws {
     let serial = Scenario(

@@ -92,7 +92,7 @@ struct TokenScenarios {
     expectEqual(world.fetches.filter { World.time(289) < $0 }.count, 1)
   }
 
-  @Test("settings with a wrong token provider that come during an outage delay the first update after it")
+  @Test("new settings with a wrong token provider that are used during an outage delay the first update after it")
   func wrongProviderInOutage() throws {
     let world = try World.drive(
       Scenario(

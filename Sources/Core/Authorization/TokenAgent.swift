@@ -146,7 +146,7 @@ package struct TokenAgent: Sendable {
       rejections = Rejections()
       return []
     case .configured(let context, let provider):
-      return configure(context, provider, at: now)
+      return configure(context, provider)
     case .fileChanged:
       return fileChanged(at: now)
     case .restored(let token):
@@ -297,7 +297,7 @@ package struct TokenAgent: Sendable {
   }
 
   private mutating func configure(
-    _ context: AuthorizationContext?, _ provider: TokenProvider, at now: Moment
+    _ context: AuthorizationContext?, _ provider: TokenProvider
   ) -> [Effect] {
     let changed = context != self.context || provider != self.provider
     guard changed else {

@@ -570,7 +570,7 @@ package struct DeliveryAgent: Sendable {
     vehicle.hasOverduePosition = true
     vehicle.outcomes.failed(failure.category, sentAt: attempt.sentAt, at: now)
     if failure.mayArrive { mayArrive(attempt.kind, until: attempt.deadline) }
-    if formNegotiation.failed(attempt.form, failure, at: now) {
+    if formNegotiation.failed(attempt.form, failure) {
       // Neither the live position nor the past ones are treated as the cause of this failure, or of the rejections just
       // before it.
       vehicle.rejectedLive = nil

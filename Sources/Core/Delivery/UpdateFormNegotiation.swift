@@ -176,7 +176,7 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   /// An update of this form was not accepted.
   ///
   /// - Returns: whether to send it again in the plain form at once, before this counts as a failure.
-  mutating func failed(_ form: UpdateForm, _ failure: UpdateFailure, at now: BootInstant) -> Bool {
+  mutating func failed(_ form: UpdateForm, _ failure: UpdateFailure) -> Bool {
     guard configuration.mode == .auto, !isRejected else { return false }
     if form == .plain, failure.httpStatus == 503, case .comparing(.some, let wait) = state {
       // The server fails with either form: that the plain one is accepted later proves nothing.

@@ -7,12 +7,9 @@ package struct FloodLimit: Equatable, Sendable {
   package static let burst = 200
 
   /// Each message moves this forward by a second: from now, or from its current value if that is later.
-  package private(set) var usedUntil: BootInstant
+  private var usedUntil = BootInstant.boot
 
-  /// - Parameter usedUntil: the value of an earlier limit for the same peer.
-  package init(usedUntil: BootInstant = .boot) {
-    self.usedUntil = usedUntil
-  }
+  package init() {}
 
   /// Counts a message at `now`.
   ///

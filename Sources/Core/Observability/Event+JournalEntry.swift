@@ -247,7 +247,7 @@ extension Event {
 
   private func sourceChosen(_ index: Int, in overview: SourceOverview) -> Entry {
     let number = SourceNumber(index, of: overview.sources.count)
-    let why = overview.reasonForUse(index, problems: overview.problems(before: index))
+    let why = overview.reasonForUse(problems: overview.problems(before: index))
     let hold = overview.hold.map { "; \($0.phrase)" } ?? ""
     return ("Using source \(number.phrase), \(overview.sources[index].name) (\(why))\(hold)", fields(number))
   }

@@ -83,7 +83,7 @@ extension SourceOverview {
   /// Why this source is used.
   ///
   /// - Parameter problems: why no source of higher priority is used.
-  func reasonForUse(_ index: Int, problems: String) -> String {
+  func reasonForUse(problems: String) -> String {
     switch reason {
     case .failback(let time): "it has been good for \(time.humanReadable)\(problems.isEmpty ? "" : "; \(problems)")"
     case .best: problems.isEmpty ? "the first in the list" : problems

@@ -173,7 +173,7 @@ extension StatusReport.Source {
         // The sources of higher priority have explanations of their own.
         let hold = overview.hold.map { "; \($0.phrase)" } ?? ""
         explanation =
-          overview.reasonForUse(index, problems: index == 0 ? "" : "no source of higher priority is good") + hold
+          overview.reasonForUse(problems: index == 0 ? "" : "no source of higher priority is good") + hold
       } else if case .good = source.condition, index > overview.used ?? index {
         explanation = "good, in reserve"
       } else {

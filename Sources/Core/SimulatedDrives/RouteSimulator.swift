@@ -36,7 +36,7 @@ package struct RouteSimulator: Sendable {
     period = .nanoseconds(Int64(1e9 / max(self.settings.pace, 1)))
     noise = ReceiverNoise(seed: settings.seed)
     drive = try Drive(route, self.settings)
-    visibility = try SatelliteVisibility(route, self.settings, drive, noise)
+    visibility = try SatelliteVisibility(self.settings, drive, noise)
     if let whole = drive.duration, self.settings.headStart.inSeconds > whole {
       throw SimulationError(
         .headStartTooLong,

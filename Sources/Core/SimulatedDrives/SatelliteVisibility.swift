@@ -30,7 +30,7 @@ struct SatelliteVisibility: Sendable {
   /// The outages of the first lap, and those of each later lap, in order of distance.
   private let outages: [[Outage]]
 
-  init(_ route: Route, _ settings: SimulationSettings, _ drive: Drive, _ noise: ReceiverNoise) throws(SimulationError) {
+  init(_ settings: SimulationSettings, _ drive: Drive, _ noise: ReceiverNoise) throws(SimulationError) {
     let path = drive.path
     var tunnels = SatelliteVisibility.marked(.tunnel, path)
     for tunnel in settings.tunnels { tunnels.append(try SatelliteVisibility.range(tunnel, "tunnel", path)) }

@@ -1091,11 +1091,6 @@ final class World {
 
   // MARK: - Observations
 
-  /// The time by which all requests in flight have ended.
-  var busyUntil: BootInstant {
-    max(update?.flight.endsBy ?? now, fetch?.flight.endsBy ?? now)
-  }
-
   func violate(_ what: String) {
     note("!! \(what)")
     if violations.count < 20 { violations.append("at \(second) s: \(what)") }

@@ -35,14 +35,8 @@ package struct GPSDDecoder: Sendable {
   package struct Counters: Equatable, Sendable {
     /// Lines of gpsd's protocol of any class.
     package var messages: UInt64 = 0
-    /// Lines that are not JSON objects with a class.
-    package var unreadable: UInt64 = 0
     /// Lines that exceeded the maximum length, and were skipped.
     package var overlong: UInt64 = 0
-    /// Reports of other receivers.
-    package var otherDevices: UInt64 = 0
-    /// Reports without a position or time; of all receivers, unless one is configured.
-    package var withoutFix: UInt64 = 0
     /// Decoded fixes.
     package var fixes: UInt64 = 0
 
@@ -145,13 +139,10 @@ package struct GPSDDecoder: Sendable {
         counters.overlong += 1
         continue
       }
-      do {
-        let report = try GPSDReport(parsing: line)
-        counters.messages += 1
-        if let event = event(report, at: now) { emit(event) }
-      } catch {
-        counters.unreadable += 1
-      }
+      // A line that is not a JSON object with a class is skipped.
+      guard let report = try? GPSDReport(parsing: line) else { continue }
+      counters.messages += 1
+      if let event = event(report, at: now) { emit(event) }
     }
   }
 
@@ -201,19 +192,14 @@ package struct GPSDDecoder: Sendable {
 
   private mutating func positionEvent(_ report: GPSDReport, at now: BootInstant) -> Event? {
     let path = report.device?.path ?? ""
-    if let device, path != device {
-      counters.otherDevices += 1
-      return nil
-    }
+    if let device, path != device { return nil }
     let isUblox = receivers[path]?.driver == "u-blox"
     let isOwnEstimate = isUblox && hasOwnErrors(report, path)
     let receiver = receivers[path]
     guard var fix = Fix(report, sigmas: isOwnEstimate ? 1 : GPSDDecoder.sigmasOf95Percent) else {
-      counters.withoutFix += 1
       return .report(device: path, nil)
     }
     guard choose(path, at: now) else {
-      counters.otherDevices += 1
       ignoredTime = fix.timestamp
       return .report(device: path, nil)
     }

@@ -264,7 +264,7 @@ package struct ModemSession: Sendable {
     switch selection.step(among: modems, keeping: modem?.path) {
     case .read(let modem): return read(modem, at: now)
     case .enable(let modem, let sources): return ask(.enable(modem, sources), at: now)
-    case .wait(let problem): return lose(problem.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
+    case .wait(let problem): return lose(problem.withAdvice.text, forget: true) + wait(until: nil, at: now)
     }
   }
 
@@ -331,7 +331,7 @@ package struct ModemSession: Sendable {
       return wait(until: max(askedAt + pause, now), at: now)
     }
     defer { isStuck = true }
-    return (isStuck ? [] : lose(problem.withAdvice.text, forget: false, at: now))
+    return (isStuck ? [] : lose(problem.withAdvice.text, forget: false))
       + wait(until: now + ModemSession.frozenPollPeriod, at: now)
   }
 
@@ -367,23 +367,23 @@ package struct ModemSession: Sendable {
     switch (refusal, request) {
     case (.absent, _):
       enabledReceiver = nil
-      return lose(ModemProblem.noModemManager.withAdvice.text, forget: true, at: now) + wait(until: nil, at: now)
+      return lose(ModemProblem.noModemManager.withAdvice.text, forget: true) + wait(until: nil, at: now)
     case (.gone, _):
       forget()
       return wait(until: now + gate.failed(ModemSession.retryBackoff, at: now), at: now)
     case (.unauthorized, .enable(let modem, _)):
       enabledReceiver = nil
       if modem.location?.enabled.contains(.raw) == true { return read(modem, at: now) }
-      return lose(ModemProblem.mayNotEnable(modem).withAdvice.text, forget: true, at: now)
+      return lose(ModemProblem.mayNotEnable(modem).withAdvice.text, forget: true)
         + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.unauthorized, _):
-      return lose(ModemProblem.mayNotRead.withAdvice.text, forget: true, at: now)
+      return lose(ModemProblem.mayNotRead.withAdvice.text, forget: true)
         + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.wrongState, _):
       if case .enable = request { enabledReceiver = nil }
       let modem = if case .enable(let modem, _) = request { Optional(modem) } else { self.modem }
       let text = modem.map { ModemProblem.wrongState($0).withAdvice.text } ?? "the modem is not enabled"
-      return lose(text, forget: true, at: now) + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
+      return lose(text, forget: true) + wait(until: now + ModemSession.permissionRetryPeriod, at: now)
     case (.silent, _):
       return retry("ModemManager does not answer: systemctl status ModemManager", at: now)
     case (.other, .enable(let modem, _)): return retry(ModemProblem.cannotEnable(modem).withAdvice.text, at: now)
@@ -392,18 +392,18 @@ package struct ModemSession: Sendable {
   }
 
   private mutating func retry(_ why: String, at now: BootInstant) -> [Effect] {
-    lose(why, forget: true, at: now) + wait(until: now + gate.failed(ModemSession.retryBackoff, at: now), at: now)
+    lose(why, forget: true) + wait(until: now + gate.failed(ModemSession.retryBackoff, at: now), at: now)
   }
 
   private mutating func close(_ why: String, at now: BootInstant) -> [Effect] {
     state = .closed
     enabledReceiver = nil
     _ = gate.failed(ModemSession.retryBackoff, at: now)
-    return lose(why, forget: true, at: now)
+    return lose(why, forget: true)
   }
 
   /// - Parameter forget: whether to select a modem again.
-  private mutating func lose(_ why: String, forget forgetsModem: Bool, at now: BootInstant) -> [Effect] {
+  private mutating func lose(_ why: String, forget forgetsModem: Bool) -> [Effect] {
     if forgetsModem { forget() }
     isReading = false
     guard problem != why else { return [] }

@@ -230,7 +230,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
     case .deadline:
       var effects = [SourceEffect]()
       for index in senders.indices {
-        let fixes = decode(index, at: now) { $0.expire(at: now, into: $1) }
+        let fixes = decode(index) { $0.expire(at: now, into: $1) }
         effects += handleFixes(fixes, of: index, at: now)
       }
       removeSilent(at: now)
@@ -430,7 +430,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   /// The last epoch of a closed connection is assumed to be complete. Some senders open a connection for each epoch.
   private mutating func finish(_ index: Int, at now: BootInstant) -> [SourceEffect] {
     guard !isDiscarding else { return [] }
-    return handleFixes(decode(index, at: now) { $0.finish(into: $1) }, of: index, at: now)
+    return handleFixes(decode(index) { $0.finish(into: $1) }, of: index, at: now)
   }
 
   // MARK: - Sentences
@@ -466,7 +466,7 @@ package struct NMEANetworkSession: ElapsedTimeSession {
   }
 
   private mutating func decode(
-    _ index: Int, at now: BootInstant, _ body: (inout NMEADecoder, (Fix) -> Void) -> Void
+    _ index: Int, _ body: (inout NMEADecoder, (Fix) -> Void) -> Void
   ) -> [Fix] {
     var fixes = [Fix]()
     body(&senders[index].decoder) { fixes.append($0) }
