@@ -24,7 +24,7 @@ package final class Emulator {
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
     // Fleet Engine and the token provider may be requested under any host name; the map and the debug interface may
     // not.
-    let isForBrowsers = LiveMap.serves(request) || request.path.hasPrefix("/debug/")
+    let isForBrowsers = LiveMap.serves(request) || (try? request.segments().first) == "debug"
     do throws(APIError) {
       if isForBrowsers { try BrowserGuard.check(request) }
     } catch {

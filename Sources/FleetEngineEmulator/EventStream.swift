@@ -6,7 +6,8 @@ import Glibc
 @safe final class EventStream {
   /// Keeps proxies from closing a silent connection; the client ignores it.
   static let keepAliveComment = Array(": \n\n".utf8)
-  /// Maximum bytes that may be pending after the initial state. A client that leaves more unread is disconnected.
+  /// Maximum bytes that may be pending after the initial state, and while that is sent, as many more as it has. A client
+  /// that leaves more unread is disconnected.
   private static let maximumBacklog = 1_000_000
   /// Size of the socket's send buffer in bytes. The kernel doubles it; its default would grow to megabytes.
   private static let socketBuffer: Int32 = 131_072
@@ -50,7 +51,8 @@ import Glibc
     guard !isOver else { return }
     pending.append(event)
     backlogSize += event.count
-    if backlogSize > Self.maximumBacklog {
+    let openingSize = isOpeningPending ? pending.first?.count ?? 0 : 0
+    if backlogSize > Self.maximumBacklog + openingSize {
       // Otherwise libmicrohttpd would wait forever until the socket can be written.
       shutdown(descriptor, Int32(SHUT_RDWR))
       end()

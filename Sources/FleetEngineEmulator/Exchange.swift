@@ -12,8 +12,8 @@ package struct Request: Sendable {
   package var headers: [(name: String, value: String)]
   /// Empty when there is none.
   package var body: [UInt8]
-  /// The size of the body as it was received, in bytes.
-  package private(set) var receivedSize: Int
+  /// The size of the body before it was decompressed; nil if it was not compressed.
+  private var encodedSize: Int?
   /// Whether the body was longer than the server accepts, and is truncated.
   package var isTooLarge: Bool
 
@@ -27,9 +27,11 @@ package struct Request: Sendable {
     query = parts.count == 2 ? String(parts[1]) : ""
     self.headers = headers
     self.body = body
-    receivedSize = body.count
     self.isTooLarge = isTooLarge
   }
+
+  /// The size of the body as it was received, in bytes.
+  package var receivedSize: Int { encodedSize ?? body.count }
 
   /// The value of the first header of this name, which must be given in lower case; nil if there is none.
   package func header(_ name: String) -> String? {
@@ -51,6 +53,7 @@ package struct Request: Sendable {
     }
     var request = self
     request.body = try GzipBody.decoded(body, limit: limit)
+    request.encodedSize = body.count
     return request
   }
 

@@ -69,8 +69,14 @@ struct ListeningSocket: ~Copyable {
   }
 
   private static func failure(_ address: String, _ port: UInt16) -> EmulatorError {
-    let reason = unsafe String(cString: strerror(errno))
-    return EmulatorError(
-      .listening, "cannot listen on \(address) port \(port): \(reason); --port 0 selects a free port")
+    let code = errno
+    let reason = unsafe String(cString: strerror(code))
+    let advice =
+      switch code {
+      case EADDRNOTAVAIL: "; this machine has no such address"
+      case EADDRINUSE, EACCES: "; --port 0 selects a free port"
+      default: ""
+      }
+    return EmulatorError(.listening, "cannot listen on \(address) port \(port): \(reason)\(advice)")
   }
 }

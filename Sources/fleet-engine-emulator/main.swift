@@ -84,7 +84,8 @@ func serveTokens(_ arguments: TokenServerArguments) throws(EmulatorError) -> Int
   let url = "http://\(host):\(server.port)"
   let clients = arguments.serverOptions.authorization == nil ? "any client" : "any client with the Authorization header"
   let vehicleScope = arguments.serverOptions.vehicles
-  let vehicles = vehicleScope.isEmpty ? "any vehicle" : vehicleScope.joined(separator: ", ")
+  let vehicles =
+    vehicleScope.isEmpty ? "any vehicle" : "\(vehicleScope.joined(separator: ", ")), and any trip or parcel"
   warn(
     "WARNING: for tests only. \(url) issues REAL tokens, signed by \(account.email), to \(clients), for \(vehicles)"
       + (arguments.isPublic ? ", unencrypted over the network" : "")

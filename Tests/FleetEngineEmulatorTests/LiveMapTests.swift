@@ -278,7 +278,7 @@ struct LiveMapTests {
   func otherSite(_ host: String, _ origin: String?, _ isServed: Bool) throws {
     let bench = try Bench()
     let headers = [("Host", host)] + (origin.map { [("Origin", $0)] } ?? [])
-    for target in ["/", "/map/events", "/debug/stats"] {
+    for target in ["/", "/map/events", "/debug/stats", "/%64ebug/stats"] {
       expectEqual(bench.send("GET", target, headers: headers).status, (isServed ? 200 : 403), "\(target)")
     }
     let json = headers + [("Content-Type", "application/json")]

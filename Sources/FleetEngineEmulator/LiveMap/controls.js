@@ -71,8 +71,9 @@ export class Controls {
   dragSheet() {
     const grip = byID("grip");
     let start = null;
+    let wasDragged = false;
     grip.addEventListener("pointerdown", (event) => {
-      start = event.clientY;
+      [start, wasDragged] = [event.clientY, false];
       grip.setPointerCapture(event.pointerId);
     });
     grip.addEventListener("pointerup", (event) => {
@@ -80,9 +81,13 @@ export class Controls {
       start = null;
       if (Math.abs(way) < 24) return;
       this.setSheet(way < 0);
-      // Otherwise the click that follows would revert it.
-      grip.addEventListener("click", (click) => click.stopImmediatePropagation(), { capture: true, once: true });
+      wasDragged = true;
     });
+    // A click after a drag with the mouse would revert it; after one with a finger there is none.
+    grip.addEventListener("click", (click) => {
+      if (wasDragged) click.stopImmediatePropagation();
+      wasDragged = false;
+    }, { capture: true });
   }
 }
 

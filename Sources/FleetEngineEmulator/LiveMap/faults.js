@@ -74,13 +74,13 @@ export class FaultButtons {
     for (const [name, tile] of this.tiles) {
       const own = this.fleet.faults.filter((fault) => fault.name === name);
       const timed = own.filter((fault) => isNumber(fault.ends));
-      const end = timed.length > 0 ? Math.max(...timed.map((fault) => fault.ends)) : null;
+      const last = timed.reduce((latest, fault) => (latest?.ends >= fault.ends ? latest : fault), null);
       let note = tile.idle;
       let part = 0;
-      if (end !== null) {
-        const key = `${name} ${end}`;
+      if (last) {
+        const key = `${name} ${last.id}`;
         known.add(key);
-        const left = Math.max(0, end - now);
+        const left = Math.max(0, last.ends - now);
         if (!this.lengths.has(key)) this.lengths.set(key, Math.max(left, 1));
         part = left / this.lengths.get(key);
         note = `${Math.ceil(left / 1000)} s left`;

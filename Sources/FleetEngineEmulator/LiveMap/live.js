@@ -84,7 +84,14 @@ export class LiveMap {
     source.addEventListener("open", () => this.setLink("live"));
     source.addEventListener("error", () => {
       this.setLink("lost");
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.connect(), RETRY);
+      if (source.readyState !== EventSource.CLOSED) return;
+      setTimeout(() => this.connect(), RETRY);
+      // If the emulator answers otherwise, it serves no more pages.
+      fetch("/map/config").then((answer) => {
+        if (answer.ok && source.readyState === EventSource.CLOSED && byID("link").dataset.state === "lost") {
+          this.notice("The emulator serves no more pages at once. Close one. Trying again.", 0);
+        }
+      }, () => {});
     });
     for (const name of ["state", "update", "refused", "token", "faults", "log"]) {
       source.addEventListener(name, (event) => {
@@ -301,7 +308,7 @@ export class LiveMap {
   }
 
   step(by) {
-    const ids = [...this.fleet.vehicles.keys()];
+    const ids = this.fleet.ordered.map(({ id }) => id);
     if (ids.length > 0) this.select(ids[(ids.indexOf(this.fleet.selectedID) + by + ids.length) % ids.length]);
   }
 

@@ -65,6 +65,8 @@ export class Vehicle {
     // Beyond the palette, the golden angle gives neighbours different colours.
     this.colour = HUES[index] ?? `hsl(${Math.round(index * 137.5) % 360} 55% 46%)`;
     this.track = [];
+    /** The last live position; its time need not be the newest. */
+    this.live = null;
     this.stats = {};
     this.interval = 5000;
     /** When the newest live position arrived, by the server's clock. */
@@ -73,7 +75,7 @@ export class Vehicle {
   }
 
   get latest() {
-    return this.track[this.track.length - 1] ?? null;
+    return this.live ?? this.track[this.track.length - 1] ?? null;
   }
 
   load(data) {
@@ -112,6 +114,7 @@ export class Vehicle {
     const live = point(position);
     if (!live) return;
     this.insert(live);
+    this.live = live;
     if (isNumber(position.received)) this.located = position.received;
   }
 
@@ -175,9 +178,9 @@ export class Vehicle {
   state(now, faults) {
     if (this.isOffDuty) return "off";
     const { lastUpdate, lastRefusal } = this.stats;
-    if (!isNumber(lastUpdate)) return lastRefusal ? "refused" : "wait";
+    if (lastRefusal && !(lastUpdate >= lastRefusal.at)) return lastRefusal.status > 0 ? "refused" : "tunnel";
+    if (!isNumber(lastUpdate)) return "wait";
     const silence = now - lastUpdate;
-    if (lastRefusal && lastRefusal.at > lastUpdate) return lastRefusal.status > 0 ? "refused" : "tunnel";
     if (faults.some((fault) => fault.name === "tunnel" && (!fault.vehicle || fault.vehicle === this.name))) return "tunnel";
     if (silence > Math.max(75000, 3 * this.interval)) return "silent";
     // A standing vehicle may be parked, and then sends only every 50 s. So does one without reception: it repeats its
@@ -192,7 +195,7 @@ export class Vehicle {
   standingSince() {
     const last = this.latest;
     let since = null;
-    for (let i = this.track.length - 1; i >= 0; i -= 1) {
+    for (let i = this.track.lastIndexOf(last); i >= 0; i -= 1) {
       const each = this.track[i];
       if (distance(each, last) > 25 || (each.speed ?? 0) > 0.7) break;
       if (each !== last || each.speed !== null) since = each.t;
@@ -245,6 +248,11 @@ export class Fleet {
       this.selectedID ??= id;
     }
     return vehicle;
+  }
+
+  /** In the order of the list. */
+  get ordered() {
+    return [...this.vehicles.values()].sort((a, b) => inNaturalOrder(a.name, b.name));
   }
 
   /** Whether there are vehicles of both services, so that they must be distinguished. */

@@ -151,7 +151,7 @@ export class Panel {
   addRows() {
     this.rows.clear();
     this.pressed = undefined;
-    const items = [...this.fleet.vehicles.values()].sort((a, b) => inNaturalOrder(a.name, b.name)).map((vehicle) => {
+    const items = this.fleet.ordered.map((vehicle) => {
       const button = make("button", "row");
       button.type = "button";
       button.setAttribute("aria-pressed", "false");

@@ -10,10 +10,8 @@ With --crowd N it checks the clusters of N vehicles without daemons that report 
 import argparse
 import base64
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import time
 
@@ -81,6 +79,7 @@ def figures_agree(browser, town, vehicle):
         after = of(town.stats(), vehicle)
         if before != after:
             continue
+        check(after["bytes_accepted"] > 0, "the emulator counts no bytes")
         refused = sum(after["refused"].values())
         wanted = {"past": str(after["past_locations"]), "refused": str(refused),
                   "token-fetches": str(after["token_requests"]), "bytes": str(after["bytes_accepted"] // after["accepted"])}
@@ -554,7 +553,7 @@ def crowd(browser, town, vehicles, folder, seconds):
         browser.click("#zoom-in")
         browser.until(f"{SCALE} !== '{scale}'", "the map zooms in")
     check(browser.run(CLUSTERED) == 0 and browser.run(SHOWN) <= 61, "seen from near there are still clusters, or too many markers")
-    check(browser.run("seen.anyPaint()") is not None, "no tracks")
+    check(browser.run("seen.anyPaint()") > 100, "no tracks")
     say_smoothness(f"From near, {browser.run(SHOWN)} markers", smoothness(browser, seconds))
     browser.picture(f"{folder}/crowd-near.png")
     # The selected vehicle is never in a cluster, wherever it is.
