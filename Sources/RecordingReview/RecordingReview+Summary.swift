@@ -75,12 +75,13 @@ extension RecordingReview {
     }.sorted { $0.number > $1.number }
   }
 
-  /// Consecutive rejected fixes; series with smaller gaps than `pause` are joined.
+  /// Consecutive rejected fixes, unless there is a gap of `episodeGap` between them; series with smaller gaps than
+  /// `pause` are joined.
   private func stretches(joining pause: Duration) -> [ClosedRange<Int>] {
     var stretches: [ClosedRange<Int>] = []
     for index in fixes.indices where !fixes[index].isAccepted {
-      if let last = stretches.last,
-        last.upperBound == index - 1 || fixes[index].arrival - fixes[last.upperBound].arrival < pause
+      if let last = stretches.last, case let gap = fixes[index].arrival - fixes[last.upperBound].arrival,
+        gap < (last.upperBound == index - 1 ? max(pause, RecordingReview.episodeGap) : pause)
       {
         stretches[stretches.count - 1] = last.lowerBound...index
       } else {
