@@ -22,17 +22,15 @@ private enum SystemFiles {
   typealias FileProblem = ConfigurationEnvironment.FileProblem
 
   static func read(_ path: String, _ limit: Int) throws(FileProblem) -> [UInt8] {
-    // O_NONBLOCK: opening a FIFO without a writer would block.
+    // Only a regular file is opened: opening and closing a FIFO would end its writer.
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { throw problem(errno) }
+    try requireRegular(status)
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else { throw problem(errno) }
     defer { close(file) }
-    var status = stat()
     guard unsafe fstat(file, &status) == 0 else { throw problem(errno) }
-    switch status.st_mode & S_IFMT {
-    case S_IFREG: break
-    case S_IFDIR: throw .directory
-    default: throw .notRegular
-    }
+    try requireRegular(status)
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16_384)
     while true {
@@ -42,6 +40,14 @@ private enum SystemFiles {
       guard count > 0 else { return bytes }
       bytes += chunk.prefix(count)
       guard bytes.count <= limit else { throw .tooLarge }
+    }
+  }
+
+  private static func requireRegular(_ status: stat) throws(FileProblem) {
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: break
+    case S_IFDIR: throw .directory
+    default: throw .notRegular
     }
   }
 
@@ -67,7 +73,7 @@ private enum SystemFiles {
 
   private static func problem(_ code: Int32) -> FileProblem {
     switch code {
-    case ENOENT: return .missing
+    case ENOENT, ENOTDIR: return .missing
     case EISDIR: return .directory
     case EACCES: return .permissionDenied
     default: return .systemError(unsafe String(cString: strerror(code)))

@@ -171,7 +171,9 @@ extension SettingType where Value == [String] {
       // An executable program need not be readable, and this process may run as a different user from the daemon.
       case .tooLarge, .permissionDenied, .systemError: break
       case .missing, .directory, .notRegular:
-        throw ValueProblem(message: "\(program.printable) \(error.explanation); a program is expected")
+        throw ValueProblem(
+          message: "\(program.printable) \(error.explanation); a program is expected", mayAppearLater: error == .missing
+        )
       }
     }
     return words

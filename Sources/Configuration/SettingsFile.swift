@@ -91,7 +91,7 @@ package struct SettingsFile: Equatable, Sendable {
     }
     warnings = reader.warnings
     self.files = files
-    self.root = root
+    self.root = root.removing(reader.ignoredKeys)
   }
 
   /// The files that `load` reads, in the order in which they are merged, files next to them that it does not read, and
@@ -161,6 +161,7 @@ package struct SettingsFile: Equatable, Sendable {
     } catch {
       let advice =
         switch error {
+        case .missing where !isMain: ": it is a link to a file that is missing"
         case .missing:
           "; sudo fleet-locationctl setup writes it, and fleet-locationd --example-settings prints one to start with"
         case .tooLarge: ": a settings file has at most \(maxFileSize / 1_000_000) MB"
@@ -171,7 +172,8 @@ package struct SettingsFile: Equatable, Sendable {
         case .directory, .notRegular: ""
         }
       throw Diagnostic(
-        position: position, message: error.explanation + advice, isPermissionDenied: error == .permissionDenied)
+        position: position, message: error.explanation + advice, mayAppearLater: error == .missing && !isMain,
+        isPermissionDenied: error == .permissionDenied)
     }
     guard !isMain || !isEmpty(bytes) else {
       throw Diagnostic(

@@ -11,6 +11,8 @@ struct SettingsReader {
   /// Index of the source whose keys are read.
   private var sourceIndex = 0
   private(set) var problems: [Diagnostic] = []
+  /// Keys of earlier files that later files made ineffective.
+  private(set) var ignoredKeys: [(section: SettingSection, name: String)] = []
   private(set) var warnings: [Diagnostic] = []
 
   /// Where a key is in the settings.
@@ -230,12 +232,36 @@ struct SettingsReader {
       // A later file that changes the selector cannot remove the keys of an earlier file, so they are only warned
       // about.
       if let selectorFile, isOverridden(position.file, by: selectorFile, in: section) {
+        ignoredKeys.append((section, name))
         warnings.append(
           Diagnostic(position: position, key: path, message: "is ignored: it \(message), set in \(selectorFile)"))
       } else {
         problems.append(Diagnostic(position: position, key: path, message: message))
       }
     }
+  }
+
+  /// Whether a later file has this key than the other one, with which it cannot be combined. The other one is then
+  /// ignored, with a warning, and does not count as written: a later file cannot remove the keys of an earlier one.
+  ///
+  /// - Parameters:
+  ///   - target: the property of a key.
+  ///   - other: the property of a key of the same section.
+  mutating func replaces(_ target: AnyKeyPath, _ other: AnyKeyPath) -> Bool {
+    guard let later = writtenKeys[target], let earlier = writtenKeys[other],
+      let table = table(of: earlier.section), let member = table.members[earlier.name],
+      let laterFile = table.members[later.name]?.keyPosition.file,
+      let earlierIndex = files.firstIndex(of: member.keyPosition.file),
+      let laterIndex = files.firstIndex(of: laterFile),
+      earlierIndex < laterIndex
+    else { return false }
+    warnings.append(
+      Diagnostic(
+        position: member.keyPosition, key: path(of: other),
+        message: "is ignored: it cannot be combined with `\(later.name)`, set in \(laterFile)"))
+    ignoredKeys.append((earlier.section, earlier.name))
+    writtenKeys[other] = nil
+    return true
   }
 
   /// Whether keys in `file` are ignored because `selectorFile` has set the selector to another value.

@@ -17,8 +17,9 @@ extension TOMLValue {
       let isHeadingComment = keys.keys.allSatisfy { isComment(section, $0) }
       return (isHeadingComment ? TOMLValue.commentPrefix : "") + heading + "\n"
         + keys.sorted { $0.key < $1.key }.map {
-          (isComment(section, $0.key) ? TOMLValue.commentPrefix : "")
-            + "\(TOMLValue.quoted($0.key)) = \($0.value.value.inlineText)\n"
+          isComment(section, $0.key)
+            ? "\(TOMLValue.commentPrefix)\(TOMLValue.quoted($0.key)) = \($0.value.value.inlineText)\n"
+            : "\(TOMLValue.quoted($0.key)) = \($0.value.value.text)\n"
         }.joined()
     }
     var text = ""
@@ -33,8 +34,8 @@ extension TOMLValue {
     return text
   }
 
-  /// A result of `commentedText`, without the prefixes of those comments. Every value is on one line, so each line is
-  /// handled separately.
+  /// A result of `commentedText`, without the prefixes of those comments. Every value that is a comment is on one line,
+  /// so each line is handled separately.
   static func uncommented(_ text: [UInt8]) -> [UInt8] {
     let prefix = Array(commentPrefix.utf8)
     return Array(
@@ -42,7 +43,14 @@ extension TOMLValue {
         .map { $0.starts(with: prefix) ? $0.dropFirst(prefix.count) : $0 }.joined(separator: [UInt8(ascii: "\n")]))
   }
 
-  /// The value as the right-hand side of a key.
+  /// The value as the right-hand side of a key, with each element of an array on a line of its own: the parser limits
+  /// the dots of a line.
+  private var text: String {
+    guard case .array(let elements) = content, elements.count > 1 else { return inlineText }
+    return "[\n\(elements.map { "  \($0.inlineText)" }.joined(separator: ",\n"))\n]"
+  }
+
+  /// The value as the right-hand side of a key, on one line.
   var inlineText: String {
     switch content {
     case .string(let text): TOMLValue.quoted(text)

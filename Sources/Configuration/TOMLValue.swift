@@ -41,6 +41,20 @@ struct TOMLValue: Equatable, Sendable {
     }
   }
 
+  /// These settings without some keys of sections.
+  func removing(_ keys: [(section: SettingSection, name: String)]) -> TOMLValue {
+    guard !keys.isEmpty, case .table(var sections) = content else { return self }
+    for (section, name) in keys {
+      guard var member = sections[section.rawValue], case .table(var members) = member.value.content else { continue }
+      members[name] = nil
+      member.value.content = .table(members)
+      sections[section.rawValue] = member
+    }
+    var root = self
+    root.content = .table(sections)
+    return root
+  }
+
   /// Merges a later file into this one: a key of the later file replaces the same key of this one; two tables that
   /// `merges` names are merged key by key.
   ///

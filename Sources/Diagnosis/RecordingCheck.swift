@@ -20,11 +20,12 @@ struct RecordingCheck: Check {
   func run(_ report: (Finding) -> Void) {
     guard file != "-" else { return report(RecordingCheck.unread("it is standard input")) }
     do throws(Errno) {
-      // Opening a FIFO without a writer would wait for one.
-      let descriptor = try Descriptor.open(file, O_RDONLY | O_NONBLOCK)
-      switch try descriptor.status().kind {
+      // Only a regular file is opened: opening and closing a FIFO would end its writer.
+      var status = stat()
+      _ = try Errno.retrying { unsafe stat(file, &status) }
+      switch status.kind {
       case S_IFREG:
-        let (counters, format) = try RecordingCheck.contents(descriptor)
+        let (counters, format) = try RecordingCheck.contents(try Descriptor.open(file, O_RDONLY | O_NONBLOCK))
         report(RecordingCheck.finding(counters, format))
       case S_IFDIR: throw Errno(EISDIR)
       default: report(RecordingCheck.unread("it is not a regular file"))

@@ -95,6 +95,18 @@ struct KeptSettingsTests {
     expect(file.settings != (try machine.adding(Self.good).load().settings))
   }
 
+  @Test("a long array is stored with one element in each line: a line has at most 200 dots")
+  func longArray() throws {
+    let tunnels = (0..<150).map { "{ from = \"\($0).25 km\", length = \"0.5 km\" }" }.joined(separator: ",\n")
+    var machine = TestMachine().adding(
+      minimal(source: "type = \"simulated\"\nroute = \"/srv/r.gpx\"\ntunnels = [\n\(tunnels)]"))
+    machine.files["/srv/r.gpx"] = []
+    let file = try machine.load()
+    let again = try machine.adding(file.keptText).load()
+    expectEqual(again.settings, file.settings)
+    expectEqual(again.canonicalText, file.canonicalText)
+  }
+
   @Test("an empty section that the previous release does not know is not stored")
   func emptyNewSection() throws {
     let text = try TestMachine().adding(Self.good + "\n[positions]\n").load().keptText

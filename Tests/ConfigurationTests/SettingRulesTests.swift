@@ -171,8 +171,8 @@ struct SettingRulesTests {
   @Test(
     "listening on a link-local address without allow causes a warning; with allow, or on a loopback address, none",
     arguments: [
-      ("nmea-tcp", "169.254.1.1:10110", "", true), ("nmea-udp", "[fe80::2]:10110", "", true),
-      ("nmea-udp", "[fe80::2]:10110", "allow = [\"fe80::1\"]", false), ("nmea-tcp", "127.0.0.1:10110", "", false),
+      ("nmea-tcp", "169.254.1.1:10110", "", true), ("nmea-udp", "[fe80::2%eth0]:10110", "", true),
+      ("nmea-udp", "[fe80::2%eth0]:10110", "allow = [\"fe80::1\"]", false), ("nmea-tcp", "127.0.0.1:10110", "", false),
     ])
   func linkLocal(type: String, listen: String, allow: String, warns: Bool) throws {
     let source = "type = \"\(type)\"\nlisten = \"\(listen)\"\n\(allow)"
@@ -181,6 +181,24 @@ struct SettingRulesTests {
     if let warning = warnings.first {
       expect(warning.contains("source.allow: is missing: any host that reaches \(listen) can forge the"), "\(warning)")
     }
+  }
+
+  @Test("an address that cannot be used causes a warning: a link-local one without its interface, and one used twice")
+  func unusableListen() throws {
+    func warnings(_ sources: String) throws -> [String] {
+      let rest = minimal().replacing("[source]\ntype = \"serial\"\ndevice = \"/dev/gps0\"\n", with: "")
+      return try machine.adding(rest + sources).load().warnings.map(\.description)
+    }
+    let allow = "allow = [\"10.0.0.1\"]"
+    let zoneless = try warnings("[[source]]\ntype = \"nmea-udp\"\nlisten = \"[fe80::2]:1\"\nallow = [\"fe80::1\"]\n")
+    expectEqual(zoneless.count, 1)
+    expect(zoneless[0].contains("cannot be used without its interface, as in \"[fe80::2%eth0]:1\""), "\(zoneless)")
+    let plain = "[[source]]\ntype = \"nmea-udp\"\n\(allow)\n"
+    let twice = try warnings(plain + "group = \"239.255.46.9\"\n" + plain)
+    expectEqual(twice.count, 1)
+    expect(twice[0].contains("source[2].listen: is the address of another source: only one of them"), "\(twice)")
+    let groups = plain + "group = \"239.255.46.9\"\n" + plain + "group = \"239.255.46.8\"\n"
+    try expectEqual(warnings(groups), [])
   }
 
   @Test(

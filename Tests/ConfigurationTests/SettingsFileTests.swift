@@ -195,6 +195,46 @@ struct SettingsFileTests {
     expect(file.settings.agent.filter.usesRecordedTimes)
     expectEqual(file.warnings.map(\.key), ["source.device"])
     expectEqual(file.files, ["/etc/f/f.toml", "/etc/f/conf.d/x.toml"])
+    // In one file both keys would be a mistake.
+    try expectEqual(machine.adding(file.keptText).load().settings.sources, file.settings.sources)
+  }
+
+  @Test(
+    "a key of an earlier file that cannot be combined with one of a later file is ignored, with a warning",
+    arguments: [
+      (
+        "type = \"gpsd\"\naddress = \"localhost:2947\"",
+        "type = \"nmea-tcp\"\nlisten = \"127.0.0.1:1\"\nconnections = 2", "tcp listen 127.0.0.1:1", ["source.address"]
+      ),
+      (
+        "type = \"nmea-tcp\"\nlisten = \"10.0.0.1:1\"\nallow = [\"10.0.0.2\"]\nconnections = 2", "address = \"r:1\"",
+        "tcp r:1", ["source.allow", "source.connections", "source.listen"]
+      ),
+      (
+        "type = \"serial\"\ndevice = \"/sys/devices/x\"", "type = \"modemmanager\"\nimei = \"123456789012345\"",
+        "ModemManager, modem …2345", ["source.device"]
+      ),
+      (
+        "type = \"modemmanager\"\nimei = \"123456789012345\"", "device = \"/sys/devices/x\"",
+        "ModemManager, modem /sys/devices/x", ["source.imei"]
+      ),
+    ])
+  func exclusiveKeys(_ main: String, _ later: String, name: String, ignored: [String]) throws {
+    let file = try machine.adding(minimal(source: main), ["x.toml": "[source]\n\(later)"]).load()
+    expectEqual(file.settings.sources.map(\.kind.name), [name])
+    expectEqual(file.warnings.compactMap(\.key).sorted(), ignored)
+    try expectEqual(machine.adding(file.keptText).load().settings.sources, file.settings.sources)
+  }
+
+  @Test("settings with a link in conf.d whose file is missing are not mistaken: the file may appear later")
+  func danglingLink() throws {
+    var machine = machine.adding(minimal(), ["x.toml": "[log]"])
+    machine.problems["/etc/f/conf.d/x.toml"] = .missing
+    let error = #expect(throws: ConfigurationError.self) { try machine.load() }
+    expectEqual(error?.mayAppearLater, true)
+    expectEqual(
+      error?.diagnostics.map(\.description),
+      ["/etc/f/conf.d/x.toml: does not exist: it is a link to a file that is missing"])
   }
 
   @Test(

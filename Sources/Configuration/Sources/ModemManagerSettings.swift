@@ -37,7 +37,9 @@ extension ModemManagerSettings: SourceSettings {
     "ModemManager" + (device.map { ", modem \($0)" } ?? imei.map { ", modem …\($0.suffix(4))" } ?? "")
   }
 
-  func finish(_ reader: inout SettingsReader) {
+  mutating func finish(_ reader: inout SettingsReader) {
+    if reader.replaces(\ModemManagerSettings.imei, \ModemManagerSettings.device) { device = nil }
+    if reader.replaces(\ModemManagerSettings.device, \ModemManagerSettings.imei) { imei = nil }
     guard device != nil, imei != nil else { return }
     reader.problem(with: \ModemManagerSettings.imei, "selects the modem, as `device` does; remove one of them")
   }

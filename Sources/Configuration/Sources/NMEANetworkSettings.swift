@@ -52,6 +52,8 @@ extension NMEATCPSettings: SourceSettings {
   }
 
   mutating func finish(_ reader: inout SettingsReader) {
+    if reader.replaces(\NMEATCPSettings.listen, \NMEATCPSettings.address) { address = nil }
+    if reader.replaces(\NMEATCPSettings.address, \NMEATCPSettings.listen) { listen = nil }
     switch (reader.isWritten(\NMEATCPSettings.address), reader.isWritten(\NMEATCPSettings.listen)) {
     case (true, true):
       reader.problem(
@@ -62,14 +64,12 @@ extension NMEATCPSettings: SourceSettings {
         "is missing; the address to connect to is expected, as in \"192.168.0.1:60660\", or `listen` if senders connect"
       )
     case (true, false):
-      if reader.isWritten(\NMEATCPSettings.allow) {
-        reader.problem(
-          with: \NMEATCPSettings.allow, "has no effect with `address`: it applies to senders that connect to `listen`")
+      if reader.replaces(\NMEATCPSettings.address, \NMEATCPSettings.allow) { allow = [] }
+      if reader.replaces(\NMEATCPSettings.address, \NMEATCPSettings.maxConnections) {
+        maxConnections = NMEATCPSettings().maxConnections
       }
-      if reader.isWritten(\NMEATCPSettings.maxConnections) {
-        reader.problem(
-          with: \NMEATCPSettings.maxConnections,
-          "has no effect with `address`: it applies to senders that connect to `listen`")
+      for key: AnyKeyPath in [\NMEATCPSettings.allow, \NMEATCPSettings.maxConnections] where reader.isWritten(key) {
+        reader.problem(with: key, "has no effect with `address`: it applies to senders that connect to `listen`")
       }
     case (false, true):
       if let listen {
@@ -126,8 +126,14 @@ extension NMEAUDPSettings: SourceSettings {
   }
 
   func check(after others: [SourceKind], _ reader: inout SettingsReader) {
-    for case .nmeaUDP(let other) in others where other.listen == listen && other.group == group {
-      reader.problem(with: \NMEAUDPSettings.listen, "is the address of another source")
+    for case .nmeaUDP(let other) in others where other.listen == listen {
+      if other.group == group {
+        reader.problem(with: \NMEAUDPSettings.listen, "is the address of another source")
+      } else if other.group == nil || group == nil {
+        reader.warning(
+          about: \NMEAUDPSettings.listen,
+          "is the address of another source: only one of them can use it, unless both have a `group`")
+      }
     }
   }
 }
@@ -143,6 +149,11 @@ private enum NMEANetworkRules {
     _ reader: inout SettingsReader
   ) {
     guard reader.isValid(allowKey), reader.isValid(listenKey), let host = IPAddress(listen.host) else { return }
+    if !host.isV4, host.isLinkLocal, !listen.host.contains("%") {
+      reader.warning(
+        about: listenKey,
+        "cannot be used without its interface, as in \"\(HostAddress(host: "\(host)%eth0", port: listen.port))\"")
+    }
     if reader.isWritten(allowKey) {
       if let open = allow.first(where: \.coversWholeFamily) {
         reader.warning(

@@ -49,7 +49,8 @@ extension ReplaySettings: SourceSettings {
     switch reader.problem(ofFile: file) {
     case .missing:
       reader.warning(
-        about: \ReplaySettings.file, "\(file.printable) does not exist; the service waits for it for 15 minutes")
+        about: \ReplaySettings.file,
+        "\(file.printable) does not exist; until it does, the service fails at each start, and is started again")
     case .directory: reader.problem(with: \ReplaySettings.file, "\(file.printable) is a directory; name a file")
     default: break
     }
