@@ -25,6 +25,11 @@ package enum SecretWarnings {
   /// - Parameter header: the name of the header that contains the secret.
   static func problem(of secret: Secret, header: String) -> String? {
     let text = secret.reveal()
+    if text.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7F }) {
+      return
+        "the secret has a line break or another control character in it, which no header can have; every request for a "
+        + "token fails until it is written as one line"
+    }
     if let first = text.first, text.count > 1, first == text.last, "\"'".contains(first) {
       return "the secret is in quotes, which are sent too; remove them, unless the token provider expects them"
     }

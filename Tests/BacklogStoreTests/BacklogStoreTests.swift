@@ -126,6 +126,9 @@ struct BacklogStoreTests {
     expectEqual(code(SQLITE_FULL, 0), .full)
     expectEqual(code(SQLITE_IOERR | 3 << 8, EDQUOT), .full)
     expectEqual(code(SQLITE_IOERR | 3 << 8, EIO), .failed)
+    expectEqual(code(SQLITE_CANTOPEN, ENOSPC), .full)
+    expectEqual(code(SQLITE_CANTOPEN, EDQUOT), .full)
+    expectEqual(code(SQLITE_CANTOPEN, EACCES), .permissionDenied)
   }
 
   @Test("a file at its maximum size rejects writes, loses nothing, and accepts writes when there is space again")

@@ -101,8 +101,11 @@ import SystemCalls
     case SQLITE_FULL:
       return BacklogStoreError(
         .full, "\(path): no room; make some on the disk, or raise backlog.max_size if the file has reached it")
+    // Not even the log can be created.
+    case SQLITE_CANTOPEN where systemErrno == ENOSPC:
+      return BacklogStoreError(.full, "\(path): no room (\(reason)); make some on the disk")
     // SQLite has a code of its own for a full disk only.
-    case SQLITE_IOERR where systemErrno == EDQUOT:
+    case SQLITE_IOERR where systemErrno == EDQUOT, SQLITE_CANTOPEN where systemErrno == EDQUOT:
       return BacklogStoreError(.full, "\(path): no room (\(reason)); raise the quota, or make room within it")
     // The file system permits writing, so it is the file's own header that does not.
     case SQLITE_READONLY where code == SQLITE_READONLY && FileAccess.error(path, W_OK) == nil:
