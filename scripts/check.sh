@@ -28,6 +28,7 @@ step() { # NAME COMMAND...
     flock 9
     printf '\n== %s\n' "$name"
     cat "$log"
+    grep '^NOT RUN' "$log" >>"$work/not-run" || true
     if [ $status -eq 0 ]; then
       echo "== $name: passed in $((SECONDS - start)) s"
     else
@@ -90,4 +91,5 @@ lane wait_for
 wait -n "${lanes[@]}" || failed
 for lane in "${lanes[@]}"; do wait "$lane" || failed; done
 step "tests of wall time" scripts/run-tests.sh timing || failed
+[ ! -s "$work/not-run" ] || cat "$work/not-run"
 echo "make check: passed in $SECONDS s"

@@ -22,6 +22,7 @@ run() { # NAME OPTION...
   local log=$work/$1.log status=0
   "$program" --testing-library swift-testing "${@:2}" >"$log" 2>&1 </dev/null || status=$?
   sed 's/\x1b\[[0-9;]*m//g' -i "$log"
+  grep -E '^[^ ]+ (Test|Suite) .* (skipped|cancelled)' "$log" | cut -d' ' -f2- >>"$work/skipped" || true
   if [ $status -eq 0 ]; then
     printf '%-32s %s\n' "$1" "$(grep -oE 'Test run with .*' "$log")"
   else
@@ -63,4 +64,5 @@ if [ "$part" = all ] || [ "$part" = timing ]; then
   grep -oE '^[A-Za-z]+\.[A-Za-z]+TimingTests/' "$work/list" | sort -u | xargs -P 4 -I{} bash -c 'timing {}' || failed=1
 fi
 [ $failed -eq 0 ] || { echo "Tests failed; each is named above" >&2; exit 1; }
-[ "$part" = timing ] || echo "$ran tests passed"
+[ ! -s "$work/skipped" ] || sort -u "$work/skipped"
+[ "$part" = timing ] || echo "$ran tests passed$([ ! -s "$work/skipped" ] || echo ', but for those that were skipped')"

@@ -13,11 +13,13 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 failed=0
+ran=0
 for test in "$here"/tests/*.sh "$here"/tests/*.py; do
   [ -e "$test" ] || continue
   name=$(basename "${test%.*}")
   [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
   started=$SECONDS
+  ran=$((ran + 1))
   if "$test" "$packages" >"$log" 2>&1; then
     grep '^==\|^   ' "$log" || true
     printf 'passed  %s (%s s)\n' "$name" $((SECONDS - started))
@@ -27,4 +29,5 @@ for test in "$here"/tests/*.sh "$here"/tests/*.py; do
     failed=1
   fi
 done
+[ $# -eq 0 ] || [ $ran -eq $# ] || { echo "of $* only $ran are tests" >&2; exit 64; }
 exit $failed

@@ -170,14 +170,13 @@ struct BacklogFileTests {
 
   @Test(
     "while the backlog's directory is not writable, the backlog is in memory, and afterwards it is written to disk",
-    arguments: ["read-only", "another user's"])
+    // Without root no directory can be another user's.
+    arguments: ["read-only"] + (getuid() == 0 ? ["another user's"] : []))
   func denied(why: String) throws {
     let (bench, track, state) = try vehicle()
     // Permissions do not apply to root, so the daemon runs as another user.
     let isRoot = getuid() == 0
-    if why == "another user's" {
-      guard isRoot else { return }
-    } else {
+    if why == "read-only" {
       chmod(state, 0o500)
       if isRoot { chown(state, 65_534, 65_534) }
     }
@@ -204,7 +203,8 @@ struct BacklogFileTests {
     try bench.wait("the end") { process.hasEnded }
     expectEqual(process.exitCode, 0)
     // If it is unknown whether the service was paused, no position is queued.
-    expect(try count(in: state) >= (why == "read-only" ? 2 : 0))
+    let stored = try count(in: state)
+    expect(why == "read-only" ? stored >= 2 : stored == 0, "\(stored)")
   }
 
   @Test("with neither backlog.directory nor STATE_DIRECTORY, the status says that the backlog is in memory")

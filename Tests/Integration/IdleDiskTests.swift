@@ -21,10 +21,10 @@ struct IdleDiskTests {
       let line = text.split(separator: "\n").first { $0.hasPrefix("write_bytes:") }
       return try #require(line.flatMap { Int($0.dropFirst("write_bytes: ".count)) })
     }
-    func modified() -> [Int] {
-      ["backlog.sqlite", "backlog.sqlite-wal"].map { name in
+    func modified() throws -> [Int] {
+      try ["backlog.sqlite", "backlog.sqlite-wal"].map { name in
         var status = stat()
-        guard stat("\(state)/\(name)", &status) == 0 else { return 0 }
+        try #require(stat("\(state)/\(name)", &status) == 0, "\(name)")
         return status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
       }
     }
@@ -36,10 +36,10 @@ struct IdleDiskTests {
       }
     }
     try drive("updates", updates: 2)
-    let (before, files) = (try written(), modified())
+    let (before, files) = (try written(), try modified())
     // This takes longer than the commit interval of 5 s.
     try drive("more updates", updates: 7)
     try expectEqual(written(), before)
-    expectEqual(modified(), files)
+    try expectEqual(modified(), files)
   }
 }

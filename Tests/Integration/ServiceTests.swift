@@ -145,9 +145,8 @@ struct ServiceTests {
     let bench = try TestBench()
     _ = try bench.receiver(isPluggedIn: false)
     let settings = try bench.writeSettings()
-    // If this machine writes no core files, there is nothing to test.
     guard try dumpsCore(bench, ["/bin/sh", "-c", "echo; while :; do :; done"], when: { !$0.output.lines.isEmpty })
-    else { return }
+    else { try Test.cancel("this machine writes no core files") }
     let products = ChildProcess.products
     let daemon = try dumpsCore(bench, ["\(products)/fleet-locationd", "--config", settings]) { process in
       process.errors.lines.contains { $0.contains("Started") }

@@ -99,7 +99,7 @@ struct SourcePriorityTests {
     }
   }
 
-  @Test("a reload applies the new list of sources, and does not reopen an unchanged receiver")
+  @Test("a reload applies the new list of sources; a list with a mistake is refused")
   func reload() throws {
     let pair = try Pair()
     let bench = pair.bench

@@ -805,8 +805,9 @@ done
 until_true 10 runs_installed fleet-locationd@van-2 || fail "van-2 still runs the program before the upgrade"
 journal _PID="$(property MainPID)" FLEET_EVENT=tokenRestored | has . || fail "the upgrade has cost the token"
 until_true 10 status_says backlog || fail "after the upgrade: $(property StatusText)"
-left=$(waiting)
-[ "$waiting" -gt 0 ] && [ "$left" -ge "$waiting" ] || fail "of $waiting queued positions $left are left"
+restored() { journal _PID="$(property MainPID)" FLEET_EVENT=backlogRestored | sed -n 's/^\([0-9]*\) positions\? of an earlier run found.*/\1/p'; }
+until_true 10 eval '[ -n "$(restored)" ]' || fail "the new program found no queued position"
+[ "$waiting" -gt 0 ] && [ "$(restored)" -ge "$waiting" ] || fail "of $waiting queued positions the new program found $(restored)"
 emulate
 until_true 30 status_says "backlog 0" || fail "the backlog does not drain: $(property StatusText)"
 status_says 'the last ones that worked are used' || fail "after an upgrade with a mistake: $(property StatusText)"

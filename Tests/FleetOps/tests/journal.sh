@@ -76,7 +76,7 @@ write /etc/fleet-metrics/box.pem 600 < "$work/own/boxes/truck-17/box.pem"
 step "the events of the box arrive, and nothing else of its journal"
 upload || fail "upload"
 use central
-until_true 20 sh -c "[ $(events started) -eq 1 ]" || fail "$(events started) times started"
+until_true 20 eval '[ "$(events started)" -eq 1 ]' || fail "$(events started) times started"
 [ "$(events online)" -eq 1 ] || fail "$(events online) times online"
 others=$(inside journalctl --directory=/var/log/journal/remote -o json --no-pager --output-fields=_SYSTEMD_UNIT,MESSAGE |
   grep -cvE '"_SYSTEMD_UNIT":"(fleet-locationd|systemd-journald@fleet).service"' || true)
