@@ -115,8 +115,7 @@ let package = Package(
     core(
       "Delivery",
       [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Authorization", "ClockEstimation", "FleetEngine",
-        "PositionBacklog",
+        "Timekeeping", "HTTPMessages", "Authorization", "ClockEstimation", "FleetEngine", "PositionBacklog",
       ]),
     core(
       "Vehicle",
@@ -127,15 +126,14 @@ let package = Package(
     core(
       "Observability",
       [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "NMEA", "Authorization", "ClockEstimation",
-        "FleetEngine", "Connectivity", "SourceSelection", "PositionBacklog", "Delivery", "Vehicle",
+        "Timekeeping", "ExternalInput", "Positioning", "NMEA", "Authorization", "ClockEstimation", "FleetEngine",
+        "Connectivity", "SourceSelection", "PositionBacklog", "Delivery", "Vehicle",
       ]),
     core(
       "Daemon",
       [
-        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "NMEA", "FixSources", "Authorization",
-        "ClockEstimation", "FleetEngine", "Connectivity", "SourceSelection", "Reporting", "PositionBacklog", "Delivery",
-        "Vehicle", "Observability",
+        "Timekeeping", "ExternalInput", "HTTPMessages", "FixSources", "Authorization", "ClockEstimation", "FleetEngine",
+        "Connectivity", "SourceSelection", "Reporting", "PositionBacklog", "Delivery", "Vehicle", "Observability",
       ]),
 
     // Platform: does.
@@ -228,8 +226,7 @@ let package = Package(
         "Authorization", "FleetEngine",
         "Reporting", "Delivery", "Vehicle",
         "EventLoop", "SerialPort", "StreamSocket", "RouteFile", "ServiceManager", "SystemCalls", "Configuration",
-        "Daemon", "LocationDaemon",
-        "MessageBus", "Observability", "Release",
+        "LocationDaemon", "MessageBus", "Observability", "Release",
       ], swiftSettings: strict),
     .target(
       name: "ControlTool",
@@ -287,8 +284,14 @@ let package = Package(
         "Timekeeping", "ExternalInput", "Positioning", "NMEA", "SimulatedDrives", "FixSources", "NMEATesting",
         "DriveTesting", "GPSDTesting",
       ]),
-    tests("RecordingReviewTests", ["Timekeeping", "Positioning", "NMEATesting", "RecordingReview"]),
-    tests("ConfigurationTests", coreModules + ["Configuration"]),
+    tests("RecordingReviewTests", ["Timekeeping", "Positioning", "RecordingReview"]),
+    tests(
+      "ConfigurationTests",
+      [
+        "Timekeeping", "ExternalInput", "HTTPMessages", "Positioning", "SimulatedDrives", "Authorization",
+        "FleetEngine",
+        "Reporting", "Delivery", "Vehicle", "Configuration",
+      ]),
     tests(
       "BacklogStoreTests",
       [
@@ -357,7 +360,7 @@ let package = Package(
     tests("VehicleTests", coreModules + ["AgentTesting"]),
     tests("DaemonTests", coreModules + ["AgentTesting"]),
     tests("ObservabilityTests", coreModules + ["AgentTesting"], exclude: ["events.txt"]),
-    tests("DocumentationTests", coreModules + ["Documentation", "Configuration"]),
+    tests("DocumentationTests", ["ExternalInput", "Vehicle", "Observability", "Documentation", "Configuration"]),
     .target(
       name: "FleetModel",
       dependencies: [
@@ -379,8 +382,7 @@ let package = Package(
     tests(
       "LocationDaemonTests",
       coreModules + [
-        "EventLoop", "SystemCalls", "SerialPort", "StreamSocket", "ServiceManager", "Configuration", "BacklogStore",
-        "LocationDaemon",
+        "EventLoop", "SystemCalls", "StreamSocket", "Configuration", "BacklogStore", "LocationDaemon",
         "LoopTesting", "AgentTesting", "FileTesting", "GPSDTesting", "CPseudoTerminal",
       ], mainThread),
     // Hours of drives, in a third of the time.
@@ -413,7 +415,7 @@ if Context.environment["FUZZ"] != nil {
     ("FuzzSenders", ["Timekeeping", "ExternalInput", "Positioning", "FixSources"]),
     ("FuzzModem", ["Timekeeping", "Positioning", "FixSources"]),
     ("FuzzNetlink", ["Timekeeping", "Connectivity"]),
-    ("FuzzSettings", ["Timekeeping", "FleetEngine", "Reporting", "Vehicle", "Configuration"]),
+    ("FuzzSettings", ["FleetEngine", "Reporting", "Vehicle", "Configuration"]),
     ("FuzzGPX", ["SimulatedDrives", "RouteFile"]),
     ("FuzzGeoJSON", ["Timekeeping", "Positioning", "NMEA", "SimulatedDrives", "RouteFile"]),
     ("FuzzJSON", ["JSON", "JSONTesting"]),

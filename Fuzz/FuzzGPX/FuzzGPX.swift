@@ -2,13 +2,7 @@
 import SimulatedDrives
 import RouteFile
 
-// FUZZ=1 swift build --product FuzzGPX --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
-//   -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp \
-//   -Xcxx -fno-sanitize-coverage=pc-table
-// .build/fuzz/debug/FuzzGPX -max_total_time=60 -max_len=4096 "$(mktemp -d)" Fuzz/Seeds/gpx
-//
-// Without the coverage flag the Swift code is not instrumented. Swift code has no table of addresses, so C++
-// code must not have one either.
+// scripts/fuzz.sh 60 FuzzGPX
 
 /// Reads any bytes as a GPX file in two pieces: a route or an error, never a trap; and the same result as in one piece.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -5,13 +5,7 @@ import SimulatedDrives
 import RouteFile
 import Timekeeping
 
-// FUZZ=1 swift build --product FuzzGeoJSON --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
-//   -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp \
-//   -Xcxx -fno-sanitize-coverage=pc-table
-// .build/fuzz/debug/FuzzGeoJSON -max_total_time=60 -max_len=4096 "$(mktemp -d)" Fuzz/Seeds/geojson
-//
-// Without the coverage flag the Swift code is not instrumented. Swift code has no table of addresses, so C++
-// code must not have one either.
+// scripts/fuzz.sh 60 FuzzGeoJSON
 
 /// Reads any bytes as a GeoJSON file: a route that can be driven or an error, never a trap.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -4,13 +4,7 @@ import Vehicle
 import FleetEngine
 import Reporting
 
-// FUZZ=1 swift build --product FuzzSettings --sanitize=fuzzer --sanitize=address --scratch-path .build/fuzz \
-//   -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,trace-cmp \
-//   -Xcxx -fno-sanitize-coverage=pc-table
-// .build/fuzz/debug/FuzzSettings -max_total_time=60 -max_len=4096 "$(mktemp -d)" Fuzz/Seeds/settings
-//
-// Without the coverage flag the Swift code is not instrumented. Swift code has no table of addresses, so C++
-// code must not have one either.
+// scripts/fuzz.sh 60 FuzzSettings
 
 /// The settings that an earlier run has stored.
 private let kept = KeptSettings(

@@ -6,8 +6,8 @@ import Glibc
 @safe final class EventStream {
   /// Keeps proxies from closing a silent connection; the client ignores it.
   static let keepAliveComment = Array(": \n\n".utf8)
-  /// Maximum bytes that may be pending after the initial state, and while that is sent, as many more as it has. A client
-  /// that leaves more unread is disconnected.
+  /// Maximum bytes that may be pending after the initial state; until it is sent, its size comes on top. A client that
+  /// leaves more unread is disconnected.
   private static let maximumBacklog = 1_000_000
   /// Size of the socket's send buffer in bytes. The kernel doubles it; its default would grow to megabytes.
   private static let socketBuffer: Int32 = 131_072

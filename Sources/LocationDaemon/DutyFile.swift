@@ -9,7 +9,7 @@ nonisolated struct DutyFile {
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used.
   init(stateDirectory: String?) {
-    file = StateFile("offline", stateDirectory: stateDirectory)
+    file = StateFile("offline", stateDirectory: stateDirectory, hasMeaningIfEmpty: true)
   }
 
   /// In the service's state directory.

@@ -49,8 +49,8 @@ final class EffectPerformer {
   private let updateFormFile = UpdateFormFile()
   private let storePerformer = StorePerformer()
   private var metricsFile = MetricsFile()
-  private var trafficFile = TrafficFile.ofService
-  private var confirmationFile = ConfirmationFile.ofService
+  private var trafficFile = TrafficFile()
+  private var confirmationFile = ConfirmationFile()
   /// To be set before the first effect is performed.
   weak var owner: (any EffectOwner)?
   /// The last events of level info and above, also those below the journal's level.

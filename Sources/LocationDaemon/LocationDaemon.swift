@@ -54,8 +54,8 @@ package final class LocationDaemon: LineOwner, EffectOwner, RequestOwner {
     var seed = SystemRandomNumberGenerator()
     daemon = Daemon(
       seed: seed.next(), waitsForSettings: notifier.isActive, version: Release.version, buildDate: Release.buildDate,
-      pause: PauseFile.ofService.read().record, traffic: TrafficFile.ofService.read(),
-      confirmation: ConfirmationFile.ofService.read(), at: loop.now.boot)
+      pause: PauseFile.ofService.read().record, traffic: TrafficFile().read(),
+      confirmation: ConfirmationFile().read(), at: loop.now.boot)
     performer = EffectPerformer(loop: loop, journal: journal, notifier: notifier, loader: loader)
     monitor = SystemMonitor(loop: loop)
     directories = ServiceDirectories(isService: notifier.isActive)

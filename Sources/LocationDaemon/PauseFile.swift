@@ -8,7 +8,7 @@ nonisolated struct PauseFile {
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used.
   init(stateDirectory: String?) {
-    file = StateFile("paused", stateDirectory: stateDirectory)
+    file = StateFile("paused", stateDirectory: stateDirectory, hasMeaningIfEmpty: true)
   }
 
   /// Nil if the service has no state directory.

@@ -2,16 +2,20 @@
 import Glibc
 import SystemCalls
 
-/// A small file in the service's state directory. Its existence alone has a meaning, so that it also works on a full
-/// disk.
+/// A small file in the service's state directory.
 nonisolated struct StateFile {
   private static let maxTextSize = 4096
 
   /// Nil if the service has no state directory.
   let path: String?
+  /// Whether the existence of the file alone has a meaning: on a full disk it is then stored without its text.
+  private let hasMeaningIfEmpty: Bool
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used.
-  init(_ name: String, stateDirectory: String?) {
+  init(
+    _ name: String, stateDirectory: String? = Environment.value(of: "STATE_DIRECTORY"), hasMeaningIfEmpty: Bool = false
+  ) {
+    self.hasMeaningIfEmpty = hasMeaningIfEmpty
     path = Environment.serviceDirectory(in: stateDirectory).map { "\($0)/\(name)" }
   }
 
@@ -22,11 +26,23 @@ nonisolated struct StateFile {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Stores the text, or removes the file (nil). The change is on disk when this returns. On a full disk the file is
-  /// empty.
+  /// Stores the text, or removes the file (nil). The change is on disk when this returns.
   func store(_ text: String?) throws(Errno) {
     guard let path else { return }
     guard let text else { return try AtomicFile.remove(path) }
-    try AtomicFile.write(Array(text.utf8), to: path, mode: 0o600, isDurable: true, allowsEmptyFile: true)
+    try AtomicFile.write(
+      Array(text.utf8), to: path, mode: 0o600, isDurable: true, allowsEmptyFile: hasMeaningIfEmpty)
+  }
+}
+
+/// Reports an error that lasts only once.
+nonisolated struct LastingError {
+  private var last: String?
+
+  /// - Parameter error: of the last attempt; nil if it succeeded.
+  /// - Returns: a new error; nil if the attempt succeeded, or failed with the same error as the one before.
+  mutating func report(_ error: String?) -> String? {
+    defer { last = error }
+    return error == last ? nil : error
   }
 }

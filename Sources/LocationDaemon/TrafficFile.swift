@@ -11,41 +11,23 @@ struct ConnectionMeters {
 
 /// The data volume on disk, for the next run.
 struct TrafficFile {
-  private static let name = "traffic"
-
-  private let path: String?
-  /// The last error, kept so that it is reported only once.
-  private var lastError: String?
-
-  /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used; nil stores nothing.
-  init(stateDirectory: String?) {
-    path = Environment.serviceDirectory(in: stateDirectory).map { "\($0)/\(TrafficFile.name)" }
-  }
-
-  /// In the service's state directory.
-  static var ofService: TrafficFile {
-    TrafficFile(stateDirectory: Environment.value(of: "STATE_DIRECTORY"))
-  }
+  private let file = StateFile("traffic")
+  private var error = LastingError()
 
   /// - Returns: what a previous run has stored. An unreadable file counts as missing: the ledger begins with zero, and
   ///   replaces it.
-  func read() -> String? {
-    path.flatMap { try? AtomicFile.read($0, limit: TrafficLedger.maxTextSize) }
-      .map { String(decoding: $0, as: UTF8.self) }
-  }
+  func read() -> String? { (try? file.read()) ?? nil }
 
   /// Replaces the file. The change is on disk when this returns.
   ///
   /// - Returns: a new error; nil if it succeeded, or failed with the same error as last time.
   mutating func store(_ text: String) -> String? {
-    guard let path else { return nil }
-    var newError: String?
     do throws(Errno) {
-      try AtomicFile.write(Array(text.utf8), to: path, mode: 0o600, isDurable: true)
+      try file.store(text)
+      return error.report(nil)
     } catch {
-      newError = "the traffic counts will not survive a restart: \(path) cannot be written: \(error)"
+      return self.error.report(
+        "the traffic counts will not survive a restart: \(file.path ?? "") cannot be written: \(error)")
     }
-    defer { lastError = newError }
-    return newError == lastError ? nil : newError
   }
 }

@@ -11,7 +11,6 @@ enum NetlinkRecording: String {
   case routesWithoutAddress = "routes-without-address"
   case carrierLost = "carrier-lost"
   case addressGone = "address-gone"
-  case linkDown = "link-down"
   case linkGone = "link-gone"
 
   /// The datagrams, with this number in place of the recorded sequence number, 77.

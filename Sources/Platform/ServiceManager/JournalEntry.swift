@@ -3,7 +3,7 @@ package import Timekeeping
 
 /// An entry for the journal.
 package struct JournalEntry: Equatable, Sendable {
-  /// A field in addition to the message, such as `FLEET_CATEGORY`.
+  /// A field in addition to the message, such as `FLEET_EVENT`.
   package struct Field: Equatable, Sendable {
     /// Letters A to Z, digits and underscores, beginning with a letter; the journal ignores fields with other names.
     package var name: String

@@ -187,7 +187,6 @@ class Connection:
         self.actions = actions
         self.buffer = b""
         self.records = 0
-        self.acknowledged = False
 
     def receive(self):
         data = self.link.recv()
