@@ -41,7 +41,7 @@ struct WebAddressTests {
     expectEqual(problem?.message.contains("/x"), false)
   }
 
-  @Test("the origin is in lower case and without the path")
+  @Test("an origin is lower-case and has no path")
   func origin() throws {
     try expectEqual(
       WebAddress.parse("HTTPS://Example.COM:8443/a?b", schemes: ["https"]).origin, "https://example.com:8443")

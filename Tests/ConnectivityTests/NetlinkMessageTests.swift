@@ -36,7 +36,7 @@ struct NetlinkMessageTests {
     expectEqual(routes.map(\.table), [254, 254])
   }
 
-  @Test("a route to half of all addresses is parsed, as OpenVPN adds it, and the number of a table above 255")
+  @Test("OpenVPN's routes to half of all addresses are parsed, and so are numbers of tables above 255")
   func halfRoute() {
     let header: [UInt8] = [44, 0, 0, 0, 24, 0, 0, 0] + [UInt8](repeating: 0, count: 8)
     let attributes: [UInt8] = [8, 0, 15, 0, 0x6C, 0xCA, 0, 0, 8, 0, 4, 0, 3, 0, 0, 0]
@@ -49,7 +49,7 @@ struct NetlinkMessageTests {
     }
   }
 
-  @Test("a default route with two next hops has two links")
+  @Test("a default route over two links yields both")
   func multipath() throws {
     let routes = try NetlinkRecording.multipath.messages().compactMap {
       if case .defaultRoute(let route) = $0 { route } else { nil }

@@ -47,7 +47,9 @@ struct NetworkTableTests {
     expect(!NetworkTableTests.table(routes: [route]).state.isUsable)
   }
 
-  @Test("connections may be dead after a change of address or a new better route, but not after a new worse route")
+  @Test(
+    "connections count as possibly dead after an address has changed or a better default route was added, not after a worse one"
+  )
   func moves() {
     let before = NetworkTableTests.table().state
     let other = NetworkTableTests.table(address: [10, 0, 0, 3]).state

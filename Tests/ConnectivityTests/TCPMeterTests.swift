@@ -63,7 +63,7 @@ struct TCPMeterTests {
     expectEqual(meter.total, Self.traffic(2200, 540, segments: 12))
   }
 
-  @Test("if a connection cannot be read at its end, its last reading is counted")
+  @Test("if a connection's counters cannot be read when it ends, their last reading counts")
   func unreadable() {
     var meter = TCPMeter()
     meter.opened(5)

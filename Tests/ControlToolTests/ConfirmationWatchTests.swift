@@ -42,7 +42,9 @@ struct ConfirmationWatchTests {
     expectEqual(handle(report { $0.unconfirmed = "why" }, 4), .failed("the new settings are not confirmed: why"))
   }
 
-  @Test("reload --confirm fails if a restart with a mistake in the files, or other settings, ended the confirmation")
+  @Test(
+    "reload --confirm fails if the confirmation was ended by a restart with a mistake in the files, or by other settings"
+  )
   mutating func replaced() {
     _ = handle(waiting(60), 0)
     expectEqual(

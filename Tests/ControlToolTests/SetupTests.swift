@@ -183,7 +183,7 @@ struct SetupPlanTests {
     expect(!kept.changes(at: "20261121T083000Z", names: noFiles, existing: existing).contains(removed))
   }
 
-  @Test("a new credential leaves no usable copy of the previous one in the other form, and none that is not encrypted")
+  @Test("a new credential leaves no usable copy of the previous one, encrypted or not")
   func otherForm() {
     let (plain, encrypted) = ("/etc/fleet-locationd/token-provider", "/etc/fleet-locationd/token-provider.cred")
     func last(_ credential: SetupPlan.Credential, existing: [String]) -> SetupPlan.Change? {

@@ -125,7 +125,7 @@ struct StatusScreenTests {
     expect(lines.contains { $0.contains("@") })
   }
 
-  @Test("problems of a line, and senders that are held or refused, are shown with the source")
+  @Test("problems of a line, and senders on hold or refused, are shown with the source")
   func line() throws {
     let line: [String: Any] = [
       "source": "udp 0.0.0.0:10110", "sentences": 960, "wrongChecksums": 40, "cut": 0, "overlong": 0, "late": 0,

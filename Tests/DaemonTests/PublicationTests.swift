@@ -62,7 +62,7 @@ struct PublicationTests {
     expectEqual(shown?.isStatusDue(after: [], at: Self.start + .seconds(10)), true)
   }
 
-  @Test("a notice makes the status line due at once, an update's outcome at most once a second")
+  @Test("an event of level notice updates the status line at once, an update's outcome at most once a second")
   func events() {
     let notice = Daemon.Effect.event(.stopping(.signal("SIGTERM")))
     expectEqual(shown?.isStatusDue(after: [notice], at: Self.start + .milliseconds(1)), true)

@@ -72,7 +72,8 @@ import Timekeeping
     expect(ReceiverSearch.ports(in: directory("nowhere"), kernelLines: []).isEmpty)
   }
 
-  @Test("if the device is missing, doctor names the ports that root sees, also those that the service's sandbox hides")
+  @Test(
+    "if the device is missing, doctor names all ports that root sees, including those that the service's sandbox hides")
   func seenByRoot() throws {
     var environment = try environment()
     var observations = RootObservations(ServiceStatus(unit: "fleet-locationd.service"))

@@ -25,7 +25,7 @@ struct DocumentTests {
     try expectEqual(String(contentsOfFile: path, encoding: .utf8), text)
   }
 
-  @Test("each explanation of an event has complete sentences, on one line", arguments: Event.Kind.allCases)
+  @Test("the explanation of each event consists of complete sentences, on one line", arguments: Event.Kind.allCases)
   func sentences(kind: Event.Kind) {
     let sentences = kind.explanation.split(separator: ". ", omittingEmptySubsequences: false)
     for sentence in sentences {
@@ -35,7 +35,7 @@ struct DocumentTests {
     expect(!kind.explanation.contains { $0.isNewline || $0 == "|" })
   }
 
-  @Test("each page that messages name exists in the documentation", arguments: ManualPage.allCases)
+  @Test("each page of the documentation that a message names exists", arguments: ManualPage.allCases)
   func page(page: ManualPage) {
     expectEqual(access("\(Self.root)/docs/\(page.rawValue).md", F_OK), 0)
     expectEqual(page.description, "/usr/share/doc/fleet-locationd/docs/\(page.rawValue).md")

@@ -106,7 +106,7 @@ struct PageFeedTests {
   }
 
   @Test(
-    "in rounds of any duration, at whose end the events of the round before are written, a page gets at most one and a half times the rate in a second",
+    "however long a round of the server takes, a page gets at most one and a half times the rate in any second",
     arguments: [20, 100, 150, 200, 250, 400] as [Int64])
   func slowRounds(_ round: Int64) {
     var bench = Bench()

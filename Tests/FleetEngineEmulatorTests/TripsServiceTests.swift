@@ -132,7 +132,7 @@ struct TripsServiceTests {
     expectEqual(bench.update("taxi-1?updateMask=lastLocation", token: try bench.driverToken()).status, 200)
   }
 
-  @Test("an ID that exists in both services stands for two vehicles, with separate figures")
+  @Test("an ID that exists in both services stands for two vehicles, with separate statistics")
   func sameIDInBothServices() throws {
     let bench = try FleetBench()
     _ = try bench.trip("ONLINE")

@@ -19,8 +19,7 @@ struct ServicePropertiesTests {
   /// remove IPC objects of the running service, and `RuntimeDirectoryPreserve` is replaced for a similar reason.
   private static let omitted: Set<String> = [
     "Type", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "OOMPolicy", "WatchdogSec",
-    "KillMode",
-    "TimeoutStopSec", "RuntimeDirectoryPreserve", "RemoveIPC", "IPAccounting",
+    "KillMode", "TimeoutStopSec", "RuntimeDirectoryPreserve", "RemoveIPC", "IPAccounting",
   ]
 
   /// The directives of the packaged unit's section [Service].

@@ -279,7 +279,7 @@ struct BackfillTests {
     expectEqual(bench.delivered.count, 60)
   }
 
-  @Test("a record that was rejected alone causes no more requests until an older live position can be the control")
+  @Test("a position that was rejected alone is not sent again until an older live position can be the control")
   func noControl() throws {
     var bench = try Bench(1)
     bench.hasControl = false

@@ -185,7 +185,7 @@ struct FixFilterQualityTests {
     try silent.warmUp { $0.satellites = 0 }
   }
 
-  @Test("after dead reckoning, fixes must settle as after any gap")
+  @Test("after dead reckoning, fixes must first prove consistent, as after any gap")
   func settlesAfterDeadReckoning() throws {
     var bench = Bench()
     try bench.warmUp()
@@ -235,7 +235,7 @@ struct FixFilterQualityTests {
     try expectEqual(other.rejection(east: 65), .jump)
   }
 
-  @Test("two fixes with multipath do not replace the reference if the previous positions match the speeds")
+  @Test("two fixes with multipath do not replace the reference if the positions before them match the reported speeds")
   func echo() throws {
     var bench = Bench()
     try bench.warmUp()

@@ -61,7 +61,8 @@ struct ReportingPolicyTests {
     try expectEqual(bench.drive(1...31), ["1 first", "11 interval", "21 interval", "31 interval"])
   }
 
-  @Test("until a receiver reports a speed, a zero that its positions refute is not sent, and neither is its course")
+  @Test(
+    "until a receiver has reported a speed, a speed of 0 that its positions contradict is not sent, nor is the course")
   func refutedSpeed() throws {
     var bench = Bench()
     for second in 0...60 { try bench.observe(Double(second), speed: 0, metres: 14) }

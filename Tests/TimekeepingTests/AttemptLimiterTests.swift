@@ -14,7 +14,7 @@ struct AttemptLimiterTests {
     }
   }
 
-  @Test("six attempts may follow each other at intervals of a second; the seventh waits for nearly eight")
+  @Test("six attempts may follow each other at intervals of a second; the seventh must wait for almost 8 s")
   func burst() {
     expectEqual(greedy(7).map { $0.nanoseconds / 1_000_000 }, [0, 1000, 2000, 3000, 4000, 5000, 12_858])
   }

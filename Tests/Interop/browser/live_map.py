@@ -314,11 +314,20 @@ def states(browser):
         mute: at(vehicle(driven(5, null)), 15, 17, 30),
         tunnel: at(vehicle([...driven(5), [50, 11, 0]]), 51, 67, 124, 126),
         garage: at(vehicle([...stopped, [65, 0, 15], [115, 0, 15]]), 116, 150, 189, 191),
+        ahead: vehicle([...driven(5, 3), [5, 7, 3605], [10, 4]]).latest.speed,
+        again: vehicle([...driven(5, 3), [65, 4, 0], [70, 9, -5]]).latest.speed,
+        refused: [503, 0].map((status) => {
+          const made = vehicle([]);
+          made.learn({ lastRefusal: { at: 1000, status } });
+          return made.state(2000, []);
+        }).join(' '),
       };
     })""")
     wanted = {
         "stops": "drive drive park park", "parked": "park park silent", "slowly": "drive park park", "moves": "drive silent",
-        "mute": "drive silent silent", "tunnel": "drive drive drive silent", "garage": "park park park silent"}
+        "mute": "drive silent silent", "tunnel": "drive drive drive silent", "garage": "park park park silent",
+        # The last report counts, whatever its time; without a response there was no network.
+        "ahead": 4, "again": 9, "refused": "refused tunnel"}
     check(result == wanted, f"states: {result}, not {wanted}")
 
 
