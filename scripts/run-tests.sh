@@ -22,7 +22,7 @@ run() { # NAME OPTION...
   local log=$work/$1.log status=0
   "$program" --testing-library swift-testing "${@:2}" >"$log" 2>&1 </dev/null || status=$?
   sed 's/\x1b\[[0-9;]*m//g' -i "$log"
-  grep -E '^[^ ]+ (Test|Suite) .* (skipped|cancelled)' "$log" | cut -d' ' -f2- >>"$work/skipped" || true
+  grep -E '^[^ ]+ (Test|Suite) ("([^"\\]|\\.)*"|[^" ]+) (was )?(skipped|cancelled)' "$log" | cut -d' ' -f2- >>"$work/skipped" || true
   if [ $status -eq 0 ]; then
     printf '%-32s %s\n' "$1" "$(grep -oE 'Test run with .*' "$log")"
   else

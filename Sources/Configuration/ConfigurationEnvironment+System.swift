@@ -53,8 +53,11 @@ private enum SystemFiles {
 
   static func list(_ path: String) throws(FileProblem) -> [String] {
     guard let directory = unsafe opendir(path) else {
-      if errno == ENOENT { return [] }
-      throw problem(errno)
+      switch errno {
+      case ENOENT: return []
+      case ENOTDIR: throw .systemError(unsafe String(cString: strerror(ENOTDIR)))
+      default: throw problem(errno)
+      }
     }
     defer { unsafe closedir(directory) }
     var names: [String] = []

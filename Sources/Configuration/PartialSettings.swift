@@ -4,6 +4,8 @@
 struct PartialSettings {
   /// The merged text.
   let root: TOMLValue
+  /// Every file, in the order in which they are merged.
+  let files: [String]
   /// Whether every file could be read and has text. Otherwise a key that is not in `root` may be in one of the others.
   let isComplete: Bool
 
@@ -38,6 +40,7 @@ struct PartialSettings {
       root = root.merged(with: try PartialSettings.validLines(of: bytes, file), merges: SettingsFile.isMerged)
     }
     self.root = root
+    self.files = files
     self.isComplete = isComplete
   }
 

@@ -74,6 +74,15 @@ package enum SettingSection: String, CaseIterable, Sendable {
     }
   }
 
+  /// Whether keys of other choices are ignored in `file`, because `selectorFile` has the selector.
+  ///
+  /// - Parameter files: in the order in which they are merged.
+  func ignoresKeys(in file: String, ifSelectedBy selectorFile: String, _ files: [String]) -> Bool {
+    guard let earlier = files.firstIndex(of: file), let later = files.firstIndex(of: selectorFile) else { return false }
+    // A file in conf.d may have the keys of a token provider that the main file does not select.
+    return self == .token ? earlier != later : earlier < later
+  }
+
   /// Whether the section decides which vehicle's positions and credentials are sent to which server.
   var decidesDestination: Bool {
     switch self {

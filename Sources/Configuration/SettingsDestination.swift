@@ -58,7 +58,7 @@ enum SettingsDestination {
   /// - Throws: `partial` names a different vehicle, token provider or Fleet Engine from `kept`, or a different
   ///   connection to them, or contains a name that may be a misspelling of one of these. A key that is unknown in its
   ///   section is not such a name if every known key is unchanged. If `partial` is not complete, a key may be missing
-  ///   in it.
+  ///   in it. A key that belongs to another service or provider is ignored if it would be in valid files.
   static func requireSame(of partial: PartialSettings, as kept: TOMLValue) throws(KeptSettings.Refusal) {
     let new = partial.root
     for section in sections {
@@ -69,6 +69,7 @@ enum SettingsDestination {
       let known = Set(section.settings.map(\.name))
       for name in Set(new.keys).union(kept.keys).filter(section.decidesDestination(by:)).sorted() {
         if partial.isComplete ? !known.contains(name) && kept[name] == nil : new[name] == nil { continue }
+        if known.contains(name), kept[name] == nil, isIgnored(name, new, section, partial.files) { continue }
         guard let value = new[name], let old = kept[name], value.value.hasSameContent(as: old.value) else {
           let place = (new[name] ?? kept[name]).map { " (\($0.value.position))" } ?? ""
           throw KeptSettings.Refusal(
@@ -79,6 +80,16 @@ enum SettingsDestination {
       }
     }
     try rejectMisspelled(in: new)
+  }
+
+  private static func isIgnored(
+    _ name: String, _ members: [String: TOMLValue.Member], _ section: SettingSection, _ files: [String]
+  ) -> Bool {
+    guard let key = members[name], let selector = section.selector.flatMap({ members[$0]?.value }),
+      case .string(let choice) = selector.content
+    else { return false }
+    return !section.has(name, with: choice)
+      && section.ignoresKeys(in: key.keyPosition.file, ifSelectedBy: selector.position.file, files)
   }
 
   private static func members(of root: TOMLValue, _ section: SettingSection) -> [String: TOMLValue.Member] {

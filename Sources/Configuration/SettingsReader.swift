@@ -231,7 +231,7 @@ struct SettingsReader {
       let (position, path) = (member.keyPosition, "\(self.name(of: section)).\(name)")
       // A later file that changes the selector cannot remove the keys of an earlier file, so they are only warned
       // about.
-      if let selectorFile, isOverridden(position.file, by: selectorFile, in: section) {
+      if let selectorFile, section.ignoresKeys(in: position.file, ifSelectedBy: selectorFile, files) {
         ignoredKeys.append((section, name))
         warnings.append(
           Diagnostic(position: position, key: path, message: "is ignored: it \(message), set in \(selectorFile)"))
@@ -262,13 +262,6 @@ struct SettingsReader {
     ignoredKeys.append((earlier.section, earlier.name))
     writtenKeys[other] = nil
     return true
-  }
-
-  /// Whether keys in `file` are ignored because `selectorFile` has set the selector to another value.
-  private func isOverridden(_ file: String, by selectorFile: String, in section: SettingSection) -> Bool {
-    guard let earlier = files.firstIndex(of: file), let later = files.firstIndex(of: selectorFile) else { return false }
-    // A file in conf.d may have the keys of a token provider that the main file does not select.
-    return section == .token ? earlier != later : earlier < later
   }
 
   /// Sorts problems and warnings by file and line.

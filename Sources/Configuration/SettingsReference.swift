@@ -16,10 +16,11 @@ package enum SettingsReference {
 
       The settings are one TOML file, `/etc/fleet-locationd/fleet-locationd.toml`, and the files `conf.d/*.toml` next to it, then
       `fleet-locationd.toml.d/*.toml`, which are merged into it in the order of their names: a key of a later file replaces the same
-      key of an earlier one; sections and headers are merged. Keys of an earlier file that do not belong to a later file's `type` or
-      `provider`, or cannot be combined with a key of it, are ignored with a warning. A file of `conf.d` that is empty, or
-      replaces a vehicle or a server of the main file, causes a warning too. `fleet-locationd@NAME` reads `/etc/fleet-locationd/NAME.toml` and
-      `NAME.toml.d/*.toml` instead, and shares `conf.d`. Paths are relative to the directory of the main file.
+      key of an earlier one; sections and headers are merged. Keys that do not belong to the `type` or `service` of a later file, or to
+      the `provider` of another one, or cannot be combined with a key of a later file, are ignored with a warning. A file of `conf.d`
+      that is empty, or replaces a vehicle or a server of the main file, causes a warning too. `fleet-locationd@NAME` reads
+      `/etc/fleet-locationd/NAME.toml` and `NAME.toml.d/*.toml` instead, and shares `conf.d`. Paths are relative to the directory of the
+      main file.
 
       A change takes effect with `systemctl reload fleet-locationd`, or with `sudo fleet-locationctl reload --confirm 10min`, which
       reverts it unless Fleet Engine accepts an update with it within ten minutes

@@ -3,23 +3,30 @@
 extension TOMLValue {
   /// These merged settings as TOML in canonical form: sections and keys are sorted by name, and there are no comments
   /// and no empty sections.
-  var canonicalText: String { commentedText { _, _ in false } }
+  var canonicalText: String { text(\.inlineText) { _, _ in false } }
 
   /// The prefix of a line that is a comment for releases that do not know its key.
   private static let commentPrefix = "#+ "
 
-  /// The canonical form with some lines as comments, which `uncommented` undoes.
+  /// The canonical form with some lines as comments, which `uncommented` undoes, and each element of an array on a line
+  /// of its own: the parser limits the dots of a line.
   ///
   /// - Parameter isComment: whether the line of this key in this section is a comment. The heading of a section is a
   ///   comment if all its keys are.
   func commentedText(_ isComment: (_ section: String, _ key: String) -> Bool) -> String {
+    text(\.multilineText, isComment)
+  }
+
+  private func text(
+    _ valueText: (TOMLValue) -> String, _ isComment: (_ section: String, _ key: String) -> Bool
+  ) -> String {
     func lines(_ heading: String, _ section: String, _ keys: [String: Member]) -> String {
       let isHeadingComment = keys.keys.allSatisfy { isComment(section, $0) }
       return (isHeadingComment ? TOMLValue.commentPrefix : "") + heading + "\n"
         + keys.sorted { $0.key < $1.key }.map {
           isComment(section, $0.key)
             ? "\(TOMLValue.commentPrefix)\(TOMLValue.quoted($0.key)) = \($0.value.value.inlineText)\n"
-            : "\(TOMLValue.quoted($0.key)) = \($0.value.value.text)\n"
+            : "\(TOMLValue.quoted($0.key)) = \(valueText($0.value.value))\n"
         }.joined()
     }
     var text = ""
@@ -43,9 +50,7 @@ extension TOMLValue {
         .map { $0.starts(with: prefix) ? $0.dropFirst(prefix.count) : $0 }.joined(separator: [UInt8(ascii: "\n")]))
   }
 
-  /// The value as the right-hand side of a key, with each element of an array on a line of its own: the parser limits
-  /// the dots of a line.
-  private var text: String {
+  private var multilineText: String {
     guard case .array(let elements) = content, elements.count > 1 else { return inlineText }
     return "[\n\(elements.map { "  \($0.inlineText)" }.joined(separator: ",\n"))\n]"
   }

@@ -6,8 +6,7 @@ import Glibc
 @safe final class EventStream {
   /// Keeps proxies from closing a silent connection; the client ignores it.
   static let keepAliveComment = Array(": \n\n".utf8)
-  /// Maximum bytes that may be pending after the initial state; until it is sent, its size comes on top. A client that
-  /// leaves more unread is disconnected.
+  /// Maximum bytes that may be pending after the initial state. A client that leaves more unread is disconnected.
   private static let maximumBacklog = 1_000_000
   /// Size of the socket's send buffer in bytes. The kernel doubles it; its default would grow to megabytes.
   private static let socketBuffer: Int32 = 131_072
@@ -19,12 +18,15 @@ import Glibc
   /// Bytes pending after the initial state.
   private var backlogSize = 0
   private var isOpeningPending = true
+  /// At first larger by the size of the initial state, until what has accumulated while that was sent is sent too.
+  private var backlogLimit: Int
   private var isOver = false
   private(set) var isSuspended = false
 
   @unsafe init(_ connection: OpaquePointer, opening: [UInt8]) {
     unsafe self.connection = connection
     pending = [opening]
+    backlogLimit = Self.maximumBacklog + opening.count
     var size = Self.socketBuffer
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
   }
@@ -51,8 +53,7 @@ import Glibc
     guard !isOver else { return }
     pending.append(event)
     backlogSize += event.count
-    let openingSize = isOpeningPending ? pending.first?.count ?? 0 : 0
-    if backlogSize > Self.maximumBacklog + openingSize {
+    if backlogSize > backlogLimit {
       // Otherwise libmicrohttpd would wait forever until the socket can be written.
       shutdown(descriptor, Int32(SHUT_RDWR))
       end()
@@ -91,6 +92,7 @@ import Glibc
       isOpeningPending = false
     }
     if filled == 0 {
+      backlogLimit = Self.maximumBacklog
       isSuspended = true
       unsafe MHD_suspend_connection(connection)
     }

@@ -8,7 +8,7 @@ struct ConfirmationFile {
   private var error = LastingError()
 
   /// - Returns: nil if there is no file, or it cannot be read.
-  func read() -> String? { (try? file.read()) ?? nil }
+  func read() -> String? { try? file.read() }
 
   /// Replaces the file, or removes it (nil). The change is on disk when this returns.
   ///

@@ -35,7 +35,7 @@ nonisolated struct StateFile {
   }
 }
 
-/// Reports an error that lasts only once.
+/// Reports a lasting error only once.
 nonisolated struct LastingError {
   private var last: String?
 

@@ -16,7 +16,7 @@ struct TrafficFile {
 
   /// - Returns: what a previous run has stored. An unreadable file counts as missing: the ledger begins with zero, and
   ///   replaces it.
-  func read() -> String? { (try? file.read()) ?? nil }
+  func read() -> String? { try? file.read() }
 
   /// Replaces the file. The change is on disk when this returns.
   ///

@@ -7,7 +7,7 @@ nonisolated struct UpdateFormFile {
   private let file = StateFile("update-form")
 
   /// - Returns: nil if there is no file, or it cannot be read: the run then learns the form again.
-  func read() -> String? { (try? file.read()) ?? nil }
+  func read() -> String? { try? file.read() }
 
   /// - Returns: why it could not be stored; nil on success.
   func store(_ text: String) -> String? {

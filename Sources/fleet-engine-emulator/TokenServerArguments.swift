@@ -22,7 +22,7 @@ struct TokenServerArguments {
       --port N                 listen on port N; 0 (the default) selects a free port
       --address ADDRESS        listen on 127.0.0.1 (the default) or ::1; with --allow-network on any address of this machine
       --allow-network          accept connections from other machines, unencrypted; needs --authorization
-      --vehicle-scope LIST     of vehicles' tokens, sign only those of these IDs, separated by commas, or prefixes such as truck-*
+      --vehicle-scope LIST     sign vehicles' tokens only for these IDs, separated by commas, or prefixes such as truck-*
       --authorization VALUE    requests must have the header `Authorization: VALUE`
       --token-lifetime N       lifetime of tokens in seconds, 1 to 3600 (default 3600, the maximum of Fleet Engine)
       --fleet-reader           serve /token/fleet_reader/: a token that can read every vehicle and task

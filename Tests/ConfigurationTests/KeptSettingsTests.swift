@@ -78,6 +78,24 @@ struct KeptSettingsTests {
     }
   }
 
+  @Test("kept settings whose token provider a later file has changed are used, and not with another provider again")
+  func laterProvider() throws {
+    let main = minimal(source: "type = \"gpsd\"")
+    let later = "[token]\nprovider = \"command\"\ncommand = [\"/usr/bin/token\"]\n"
+    var machine = TestMachine().adding(main, ["x.toml": later])
+    machine.files["/usr/bin/token"] = []
+    let file = try machine.load()
+    expectEqual(file.warnings.map(\.key), ["token.url"])
+    let kept = KeptSettings(path: "/var/lib/f/kept-settings.toml", bytes: Array(file.keptText.utf8))
+    machine.files["/etc/f/conf.d/y.toml"] = Array("[reporting]\ninterval = 20".utf8)
+    try expectEqual(kept.settings(replacing: "/etc/f/f.toml", environment: machine.environment).settings, file.settings)
+    machine.files["/etc/f/conf.d/x.toml"] = Array("[log]\n".utf8)
+    let refusal = #expect(throws: KeptSettings.Refusal.self) {
+      try kept.settings(replacing: "/etc/f/f.toml", environment: machine.environment)
+    }
+    expectEqual(refusal?.message.contains("they differ in token."), true)
+  }
+
   /// Settings with the keys that the previous release does not know.
   private static let withNewKeys =
     good.replacing("[reporting]", with: "[reporting]\ncompact_updates = \"off\"\ndeviation = \"5m\"")

@@ -321,6 +321,10 @@ struct SettingsFileTests {
     #expect(throws: ConfigurationEnvironment.FileProblem.notRegular) { try system.readFile("/dev/null", 10) }
     #expect(throws: ConfigurationEnvironment.FileProblem.tooLarge) { try system.readFile(#filePath, 10) }
     try expectEqual(system.listDirectory("/nonexistent/conf.d"), [])
+    #expect(throws: ConfigurationEnvironment.FileProblem.systemError("Not a directory")) {
+      try system.listDirectory(#filePath)
+    }
+    #expect(throws: ConfigurationEnvironment.FileProblem.missing) { try system.readFile(#filePath + "/x", 10) }
     expect(try system.listDirectory(packageRoot).contains("Package.swift"))
     expectEqual(system.hostname()?.isEmpty, false)
     expect(system.variable("PATH") != nil && system.variable("NO_SUCH_VARIABLE") == nil)

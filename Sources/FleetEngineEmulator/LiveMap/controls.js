@@ -82,6 +82,7 @@ export class Controls {
       if (Math.abs(way) < 24) return;
       this.setSheet(way < 0);
       wasDragged = true;
+      setTimeout(() => { wasDragged = false; }, 300);
     });
     // A click after a drag with the mouse would revert it; after one with a finger there is none.
     grip.addEventListener("click", (click) => {

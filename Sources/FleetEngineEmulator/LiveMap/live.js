@@ -83,13 +83,13 @@ export class LiveMap {
     const source = new EventSource("/map/events");
     source.addEventListener("open", () => this.setLink("live"));
     source.addEventListener("error", () => {
-      this.setLink("lost");
+      if (byID("link").dataset.state !== "lost") this.setLink("lost");
       if (source.readyState !== EventSource.CLOSED) return;
       setTimeout(() => this.connect(), RETRY);
       // If the emulator answers otherwise, it serves no more pages.
       fetch("/map/config").then((answer) => {
         if (answer.ok && source.readyState === EventSource.CLOSED && byID("link").dataset.state === "lost") {
-          this.notice("The emulator serves no more pages at once. Close one. Trying again.", 0);
+          this.notice("32 pages are open already; close one. Trying again.", 0);
         }
       }, () => {});
     });
@@ -273,7 +273,7 @@ export class LiveMap {
   }
 
   fit(isAnimated = true) {
-    const points = (vehicle) => (this.markers.areFew ? vehicle.track.slice(-1) : vehicle.track);
+    const points = (vehicle) => (this.markers.areFew && vehicle.latest ? [vehicle.latest] : vehicle.track);
     const places = [...this.fleet.vehicles.values()].flatMap((vehicle) => points(vehicle).map((each) => [each.lat, each.lon]));
     if (places.length === 0) return;
     this.map.fitBounds(L.latLngBounds(places), {

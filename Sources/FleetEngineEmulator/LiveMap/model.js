@@ -276,4 +276,4 @@ export class Fleet {
 /** Whether a vehicle in this state has been silent for longer than usual, so that its figures are outdated. */
 export const isOutOfTouch = (state) => ["silent", "refused", "tunnel", "off"].includes(state);
 
-export const inNaturalOrder = (a, b) => a.localeCompare(b, "en", { numeric: true });
+const inNaturalOrder = (a, b) => a.localeCompare(b, "en", { numeric: true });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of the selected vehicle, and the list of all.
 import { age, byID, compass, count, isNumber, kmh, make, metres, rest, setText, several, span } from "./format.js";
-import { inNaturalOrder, isOutOfTouch } from "./model.js";
+import { isOutOfTouch } from "./model.js";
 
 export const STATES = {
   wait: "Waiting", drive: "Driving", park: "Parked", silent: "Silent", refused: "Refused", tunnel: "No network", off: "Off duty",
