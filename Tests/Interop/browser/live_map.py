@@ -562,7 +562,7 @@ def crowd(browser, town, vehicles, folder, seconds):
         browser.click("#zoom-in")
         browser.until(f"{SCALE} !== '{scale}'", "the map zooms in")
     check(browser.run(CLUSTERED) == 0 and browser.run(SHOWN) <= 61, "seen from near there are still clusters, or too many markers")
-    check(browser.run("seen.anyPaint()") > 100, "no tracks")
+    browser.until("seen.others() > 100", "the tracks are drawn")
     say_smoothness(f"From near, {browser.run(SHOWN)} markers", smoothness(browser, seconds))
     browser.picture(f"{folder}/crowd-near.png")
     # The selected vehicle is never in a cluster, wherever it is.

@@ -88,8 +88,11 @@
       return number;
     },
 
-    /** The number of painted pixels of the tracks. */
+    /** The number of painted pixels of the selected vehicle's track. */
     anyPaint: () => paint("tracks"),
+
+    /** The number of painted pixels of the other vehicles' tracks. */
+    others: () => paint("others"),
 
     /** The number of painted pixels of the route. */
     streets: () => paint("route"),
