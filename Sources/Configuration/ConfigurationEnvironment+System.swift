@@ -26,6 +26,7 @@ private enum SystemFiles {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { throw problem(errno) }
     try requireRegular(status)
+    // O_NONBLOCK: a FIFO may have taken its place.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else { throw problem(errno) }
     defer { close(file) }

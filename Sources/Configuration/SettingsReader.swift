@@ -241,7 +241,7 @@ struct SettingsReader {
     }
   }
 
-  /// Whether a later file has this key than the other one, with which it cannot be combined. The other one is then
+  /// Whether this key is in a later file than the other one, with which it cannot be combined. The other one is then
   /// ignored, with a warning, and does not count as written: a later file cannot remove the keys of an earlier one.
   ///
   /// - Parameters:

@@ -2,8 +2,10 @@
 import Expectations
 import FileTesting
 import Foundation
+import Glibc
 import Testing
 
+@testable import Configuration
 @testable import Diagnosis
 
 @MainActor struct RecordingCheckTests {
@@ -27,5 +29,25 @@ import Testing
     try expectEqual(
       findings(Array("$GPGGA,,,,,,0,,,,,,,,*66\r\n".utf8)).map(\.sentence), ["it has 1 sentence but no position"])
     try expectEqual(findings(Array("hello".utf8)).first?.sentence.hasPrefix("it has no NMEA sentence"), true)
+  }
+
+  @Test("a FIFO is not opened, neither by doctor nor by the check of the settings: its writer would end")
+  func fifo() throws {
+    let path = directory("fifo")
+    try #require(mkfifo(path, 0o600) == 0)
+    let watch = inotify_init1(O_NONBLOCK | O_CLOEXEC)
+    defer { close(watch) }
+    try #require(inotify_add_watch(watch, path, UInt32(IN_OPEN)) >= 0)
+    var events = [UInt8](repeating: 0, count: 1024)
+    var found: [Finding] = []
+    RecordingCheck(name: "Source", file: path).run { found.append($0) }
+    expectEqual(found.map(\.code), [.notExamined])
+    #expect(throws: ConfigurationEnvironment.FileProblem.notRegular) {
+      try ConfigurationEnvironment.system.readFile(path, 1)
+    }
+    expectEqual(read(watch, &events, events.count), -1)
+    // The control: an open is seen.
+    close(open(path, O_RDONLY | O_NONBLOCK))
+    expect(read(watch, &events, events.count) > 0)
   }
 }
