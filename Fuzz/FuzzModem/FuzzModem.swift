@@ -25,7 +25,8 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
       case .enable: effects += session.handle(.enabled, at: now)
       case .locate:
         let raw = ModemPosition.Raw(
-          time: String(decoding: answer, as: UTF8.self), latitude: Double(answer.first ?? 0) * 2, longitude: 11)
+          time: String(decoding: answer.dropFirst(), as: UTF8.self), latitude: Double(answer.last ?? 0) / 2,
+          longitude: 11)
         let isRaw = answer.first == 2
         let news = session.handle(
           .position(ModemPosition(sentences: isRaw ? nil : Array(answer), raw: isRaw ? raw : nil)), at: now)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds the parser of a token provider's response with inputs from libFuzzer: for each provider, in each format of
-// the expiration. The first byte selects; the rest is the response. The lifetime of an accepted token must be within
-// its claims.
+// the expiration. The first byte selects the scope and the format; the rest is the response. The lifetime of an
+// accepted token must be within its claims.
 //
 //   scripts/fuzz.sh 60 FuzzTokenResponse
 import Authorization
@@ -20,9 +20,10 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let context = AuthorizationContext(providerID: "p", scope: scope(choice))
   else { return 0 }
   let body = Array(input.dropFirst())
+  let (others, form) = (choice & 31).quotientAndRemainder(dividingBy: UInt8(forms.count))
   let format = TokenResponseFormat(
-    tokenKey: choice & 1 == 0 ? "token" : "data.token", expirationKey: "end",
-    expiration: forms[Int(choice) % forms.count], creationKey: choice & 2 == 0 ? "made" : nil)
+    tokenKey: others & 1 == 0 ? "token" : "data.token", expirationKey: "end",
+    expiration: forms[Int(form)], creationKey: others & 2 == 0 ? "made" : nil)
   for wall in [Timestamp(seconds: 0), Timestamp(seconds: 1_796_083_200), Timestamp(milliseconds: .max)] {
     let now = Moment(boot: .boot + .seconds(100), wall: wall)
     for (provider, outcome) in answers(body, format) {

@@ -85,9 +85,18 @@ struct NetlinkMessageTests {
   func truncated(recording: NetlinkRecording) throws {
     let bytes = try recording.bytes()
     let whole = NetlinkMessage.decode(bytes).map(\.message)
+    // Each message begins with its length; it is padded to a multiple of four bytes.
+    var ends: [Int] = []
+    var start = 0
+    while start < bytes.count {
+      let length = bytes[start..<start + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
+      ends.append(start + length)
+      start += (length + 3) & ~3
+    }
+    expectEqual(ends.count, whole.count)
     for count in 0..<bytes.count {
       let part = NetlinkMessage.decode(Array(bytes.prefix(count))).map(\.message)
-      expectEqual(part, Array(whole.prefix(part.count)))
+      expectEqual(part, Array(whole.prefix(ends.count { $0 <= count })))
     }
   }
 

@@ -446,8 +446,16 @@ struct HTTP2TransportTests {
     var client: HTTPClient? = try HTTPClient(loop: loop, configuration: configuration)
     var isDone = false
     let request = HTTPRequest(method: .get, url: "https://localhost:\(server.port)/")
-    client?.send(request) { _ in
-      client?.send(request) { _ in
+    client?.send(request) {
+      guard case .response = $0 else {
+        Issue.record("\($0)")
+        return
+      }
+      client?.send(request) {
+        guard case .response = $0 else {
+          Issue.record("\($0)")
+          return
+        }
         client?.send(request) { _ in Issue.record("called after its client was released") }
         client = nil
         isDone = true

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import EventLoop
 import Expectations
+import Foundation
 import Glibc
 import HTTPClient
 import HTTPMessages
 import LoopTesting
-import SystemCalls
 import Testing
 
 /// Servers that misbehave, and what a request to them costs.
@@ -26,11 +26,11 @@ import Testing
   func endless(name: String, start: String, unit: String) throws {
     let fixture = try ClientFixture()
     let server = try LoopbackServer(fixture.loop) { _ in .endless(start, unit) }
-    let before = HostileServerTests.residentBytes
+    let before = try HostileServerTests.residentBytes()
     let failure = try fixture.failure(HTTPRequest(method: .get, url: server.url, deadline: .seconds(15)))
     expect(failure.kind != .timedOut && failure.kind != .local, "\(name): \(failure)")
     expect(server.sent < 8 << 20, "\(name): \(server.sent) bytes")
-    expect(HostileServerTests.residentBytes - before < 12 << 20, "\(name)")
+    expect(try HostileServerTests.residentBytes() - before < 12 << 20, "\(name)")
     expectEqual(server.requests.count, 1)
   }
 
@@ -40,10 +40,10 @@ import Testing
     let server = try LoopbackServer(fixture.loop) { _ in
       .endless("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;", "a")
     }
-    let before = HostileServerTests.residentBytes
+    let before = try HostileServerTests.residentBytes()
     let failure = try fixture.failure(HTTPRequest(method: .get, url: server.url, deadline: .seconds(15)))
     expect([.malformed, .timedOut].contains(failure.kind), "\(failure)")
-    expect(HostileServerTests.residentBytes - before < 12 << 20)
+    expect(try HostileServerTests.residentBytes() - before < 12 << 20)
   }
 
   @Test(
@@ -111,12 +111,8 @@ import Testing
   }
 
   /// Memory of this process.
-  private static var residentBytes: Int {
-    var buffer = [UInt8](repeating: 0, count: 128)
-    guard let file = try? Descriptor.open("/proc/self/statm", O_RDONLY),
-      case .bytes(let count)? = try? file.read(into: &buffer)
-    else { return 0 }
-    let numbers = String(decoding: buffer.prefix(count), as: UTF8.self).split(separator: " ")
-    return numbers.count > 1 ? (Int(numbers[1]) ?? 0) * 4096 : 0
+  private static func residentBytes() throws -> Int {
+    let numbers = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+    return try #require(Int(numbers[1])) * Int(sysconf(Int32(_SC_PAGESIZE)))
   }
 }

@@ -121,6 +121,7 @@ struct TransportFailureTests {
       try expectEqual(fixture.failure(HTTPRequest(method: .get, url: url, headers: [line])).kind, .local)
       try expectEqual(fixture.failure(HTTPRequest(method: .get, url: "")).kind, .local)
     }
+    try expectEqual(fixture.response(HTTPRequest(method: .get, url: server.url)).status, 200)
   }
 
   @Test("Plain HTTP is rejected unless it is allowed")

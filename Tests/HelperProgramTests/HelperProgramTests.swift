@@ -153,7 +153,8 @@ struct HelperProgramTests {
       let start = ContinuousClock.now
       let result = try run("trap '' TERM; while :; do sleep 0.1; done", deadline: .milliseconds(200))
       expectEqual(result.ending, .timedOut)
-      return ContinuousClock.now - start >= .milliseconds(2200)
+      let time = ContinuousClock.now - start
+      return time >= .milliseconds(2200) && time < .seconds(5)
     }
     expect(isKilledLater)
   }
@@ -311,10 +312,8 @@ struct HelperProgramTests {
 
   @Test("a program with endless standard error is killed")
   func endlessErrors() throws {
-    let start = ContinuousClock.now
     let result = try run("while :; do echo 0123456789012345678901234567890123456789 >&2; done", deadline: .seconds(100))
     expectEqual(result.ending, .tooLarge)
     expectEqual(result.errors.count, HelperProgram.maximumErrorBytesStored)
-    expect(ContinuousClock.now - start < .seconds(60))
   }
 }

@@ -14,6 +14,7 @@ struct BacklogFileTests {
     let bench = try TestBench()
     let track = LiveTrack(try bench.receiver())
     bench.settings["backlog.commit_interval"] = "\"200ms\""
+    bench.settings["reporting.stop_timeout"] = "\"1s\""
     try bench.emulator?.fault(Self.outage)
     let state = bench.directory("state")
     mkdir(state, 0o700)
@@ -59,7 +60,6 @@ struct BacklogFileTests {
   }
 
   private func stop(_ bench: TestBench) throws {
-    bench.settings["reporting.stop_timeout"] = "\"1s\""
     bench.daemon?.process.signal(SIGTERM)
     try expectEqual(bench.exitCode(), 0)
   }

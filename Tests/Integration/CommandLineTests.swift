@@ -35,7 +35,6 @@ struct CommandLineTests {
       ("fleet-locationctl", ["status", "--bogus"], 64, "Try \"fleet-locationctl help status\"."),
       ("fleet-locationctl", ["bogus"], 64, "Try \"fleet-locationctl --help\"."),
       ("fleet-locationd", ["--config"], 64, "--config"), ("fleet-locationctl", ["--bogus"], 64, "--bogus"),
-      ("fleet-locationctl", ["bogus"], 64, "bogus"),
       ("fleet-locationctl", ["restart"], 64, "did you mean systemctl restart fleet-locationd?"),
       ("fleet-locationctl", ["logs"], 64, "did you mean journalctl -u fleet-locationd -e?"),
       ("fleet-locationctl", ["validate"], 64, "did you mean check?"),

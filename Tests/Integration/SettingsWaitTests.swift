@@ -44,6 +44,8 @@ struct SettingsWaitTests {
     try bench.wait("it opens the receiver") { receiver.isOpened }
     var drive = NMEADrive()
     receiver.send(drive.next(3))
+    // An epoch has ended after a third of a second at the latest.
+    try bench.watch(for: .seconds(2))
     expect(try ask(bench, "status").output.text.contains("paused since 20"))
     expectEqual(bench.emulator?.accepted.isEmpty, true)
     try expectEqual(ask(bench, "resume").exitCode, 0)

@@ -99,24 +99,32 @@ struct SourcePriorityTests {
     }
   }
 
-  @Test("a reload applies the new list of sources; a list with a mistake is refused")
+  @Test("a reload applies the new list of sources and opens only what has changed; a list with a mistake is refused")
   func reload() throws {
     let pair = try Pair()
     let bench = pair.bench
     let daemon = try bench.start()
     try bench.wait("both are open") { pair.receivers.allSatisfy(\.isOpened) }
     try pair.drive(until: "a position of the first", within: 20) { pair.count(of: 0) >= 1 }
+    try pair.receivers[1].mark()
     bench.settings.sourceList.removeFirst()
     try bench.writeSettings()
     daemon.process.signal(SIGHUP)
     try pair.drive(until: "positions of the second", within: 20) { pair.count(of: 1) >= 2 }
     expect(daemon.logs("Settings reloaded"))
-    expect(daemon.log.count { $0.contains("Reading") && $0.contains(pair.receivers[1].device) } <= 2)
+    expect(pair.receivers[1].isMarked, "its device was opened again")
     bench.settings.sourceList = [["type": "\"replay\"", "file": "\"/nonexistent\""]]
     try bench.writeSettings()
     daemon.process.signal(SIGHUP)
     try bench.wait("it is refused") { daemon.logs("Settings not reloaded") }
     let before = pair.count(of: 1)
     try pair.drive(until: "the old source goes on", within: 20) { pair.count(of: 1) > before }
+    expect(pair.receivers[1].isMarked, "its device was opened again")
+    bench.settings.sourceList = [
+      ["type": "\"serial\"", "device": "\"\(pair.receivers[1].device)\"", "silence_timeout": "\"61s\""]
+    ]
+    try bench.writeSettings()
+    daemon.process.signal(SIGHUP)
+    try pair.drive(until: "other settings open it again", within: 20) { !pair.receivers[1].isMarked }
   }
 }

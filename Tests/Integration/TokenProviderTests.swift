@@ -217,6 +217,7 @@ struct TokenProviderTests {
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
     if words.isEmpty {
+      try bench.wait("the response to it has been read") { daemon.shows("Online") }
       expect(!daemon.logs("The clock of this machine is"))
     } else {
       try bench.wait("the status says so") {

@@ -107,6 +107,7 @@ struct TripsTests {
     try run(bench, "online")
     let healed = try ChildProcess("fleet-locationctl", ["doctor", "--config", settings, "--socket", socket])
     _ = try healed.finish()
+    expect(healed.output.lines.contains("Service"), "\(healed.output.text)\(healed.errors.text)")
     expect(!healed.output.text.contains("cannot be read or is damaged"))
   }
 

@@ -29,6 +29,20 @@ final class Receiver {
     return tcgetattr(descriptor, &settings) == 0 && settings.c_lflag & tcflag_t(ICANON) == 0
   }
 
+  /// Sets a flag of the line that has no effect, and that setting the line to raw mode removes.
+  func mark() throws {
+    var settings = termios()
+    guard tcgetattr(descriptor, &settings) == 0 else { throw TestFailure("tcgetattr: \(errno)") }
+    settings.c_lflag |= tcflag_t(IEXTEN)
+    guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw TestFailure("tcsetattr: \(errno)") }
+  }
+
+  /// Whether the daemon has not opened the device since `mark`.
+  var isMarked: Bool {
+    var settings = termios()
+    return tcgetattr(descriptor, &settings) == 0 && settings.c_lflag & tcflag_t(IEXTEN) != 0
+  }
+
   /// Unplugs the receiver: the line hangs up, and the link is removed.
   func unplug() {
     if descriptor >= 0 { close(descriptor) }
