@@ -4,7 +4,6 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
-PREFIX ?= /usr
 DESTDIR ?=
 SECONDS ?=
 # The date before which no clock can be right: that of the last commit.
@@ -28,7 +27,7 @@ STATIC_CXX = $(patsubst %,-Xlinker '--remap-inputs=*/libstdc++.so=%',$(wildcard 
 BIN := .build/release
 # Without the targets that only tests need.
 PROGRAM_TARGETS := fleet-locationd,fleet-locationctl,fleet-engine-emulator
-DOC = $(DESTDIR)$(PREFIX)/share/doc/fleet-locationd
+DOC = $(DESTDIR)/usr/share/doc/fleet-locationd
 
 # The architecture of the packages.
 MACHINE := $(shell dpkg --print-architecture 2>/dev/null)
@@ -51,15 +50,15 @@ ARM64_TEST_PACKAGES := mmdebstrap arch-test qemu-user-static binfmt-support ipro
 # HTTP/2 servers that test our client. Every check uses nghttpx and nginx, which are in TEST_PACKAGES.
 H2_PACKAGES := apache2-bin haproxy h2o caddy python3-hypercorn
 # A real systemd in a container.
-CONTAINER_PACKAGES := systemd-container mmdebstrap
+CONTAINER_PACKAGES := systemd-container mmdebstrap curl
 SUITE ?= bookworm
 # What the recipes of docs/fleet.md need on the machine that tests them; the Debian packages that a box needs are in its container.
-FLEET_OPS_PACKAGES := $(CONTAINER_PACKAGES) reprepro gnupg haproxy curl openssl iproute2 python3
+FLEET_OPS_PACKAGES := $(CONTAINER_PACKAGES) reprepro gnupg haproxy openssl openssh-client iproute2 python3
 
 SYMBOL_ORDER_PACKAGES := valgrind binutils
 
 # A virtual machine: qemu, and what makes its image out of Debian packages.
-MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils
+MACHINE_PACKAGES := qemu-system-x86 qemu-utils mmdebstrap busybox-static kmod e2fsprogs openssh-client socat binutils sqlite3 python3
 
 # A target's line names its subject, then what it does.
 SUBJECTS := 'Use' 'Every day' 'Tests in virtual time' 'Tests of hostile input and memory' 'Tests with real programs' \
@@ -274,24 +273,24 @@ package-test: deb ## Release: Tests the packages: components, same bytes when pa
 	Tests/Packages/release.sh
 
 # Does not depend on `build`: root has no Swift in its path, and does not need it.
-install: ## Use: Installs the files of the package without a package, after make build; PREFIX, DESTDIR.
+install: ## Use: Installs the files of the package without a package, after make build; DESTDIR.
 	@test -x $(BIN)/fleet-locationd || { echo "Nothing is built yet: make build" >&2; exit 1; }
-	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationd
-	ln -sf fleet-locationd $(DESTDIR)$(PREFIX)/bin/fleet-locationctl
-	install -D -m 0644 systemd/fleet-locationd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd.service
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system systemd/fleet-locationd-{settings.path,settings@.path,settings.service,failed.service,retry.timer,retry-due.service,retry.service}
-	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/fleet-locationd.conf
-	install -D -m 0644 systemd/fleet-locationd.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/fleet-locationd.conf
-	scripts/template-unit.sh > $(DESTDIR)$(PREFIX)/lib/systemd/system/fleet-locationd@.service
-	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/fleet-locationd.catalog
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/fleet-locationd config/io.fleet-locationd.{Control,Positions}.varlink
-	install -D -m 0644 packaging/completion/fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationctl
-	ln -sf fleet-locationctl $(DESTDIR)$(PREFIX)/share/bash-completion/completions/fleet-locationd
-	install -D -m 0644 packaging/polkit/fleet-locationd.rules $(DESTDIR)$(PREFIX)/share/polkit-1/rules.d/fleet-locationd.rules
-	install -D -m 0644 packaging/debian/fleet-locationd.udev $(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-fleet-locationd.rules
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/fleet-locationctl.1
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man5 docs/man/fleet-locationd.toml.5
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man8 docs/man/fleet-locationd.8
+	install -D -m 0755 $(BIN)/fleet-locationd $(DESTDIR)/usr/bin/fleet-locationd
+	ln -sf fleet-locationd $(DESTDIR)/usr/bin/fleet-locationctl
+	install -D -m 0644 systemd/fleet-locationd.service $(DESTDIR)/usr/lib/systemd/system/fleet-locationd.service
+	install -D -m 0644 -t $(DESTDIR)/usr/lib/systemd/system systemd/fleet-locationd-{settings.path,settings@.path,settings.service,failed.service,retry.timer,retry-due.service,retry.service}
+	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)/usr/lib/sysusers.d/fleet-locationd.conf
+	install -D -m 0644 systemd/fleet-locationd.tmpfiles $(DESTDIR)/usr/lib/tmpfiles.d/fleet-locationd.conf
+	scripts/template-unit.sh | install -m 0644 /dev/stdin $(DESTDIR)/usr/lib/systemd/system/fleet-locationd@.service
+	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)/usr/lib/systemd/catalog/fleet-locationd.catalog
+	install -D -m 0644 -t $(DESTDIR)/usr/share/fleet-locationd config/io.fleet-locationd.{Control,Positions}.varlink
+	install -D -m 0644 packaging/completion/fleet-locationctl $(DESTDIR)/usr/share/bash-completion/completions/fleet-locationctl
+	ln -sf fleet-locationctl $(DESTDIR)/usr/share/bash-completion/completions/fleet-locationd
+	install -D -m 0644 packaging/polkit/fleet-locationd.rules $(DESTDIR)/usr/share/polkit-1/rules.d/fleet-locationd.rules
+	install -D -m 0644 packaging/debian/fleet-locationd.udev $(DESTDIR)/usr/lib/udev/rules.d/60-fleet-locationd.rules
+	install -D -m 0644 -t $(DESTDIR)/usr/share/man/man1 docs/man/fleet-locationctl.1
+	install -D -m 0644 -t $(DESTDIR)/usr/share/man/man5 docs/man/fleet-locationd.toml.5
+	install -D -m 0644 -t $(DESTDIR)/usr/share/man/man8 docs/man/fleet-locationd.8
 	install -D -m 0644 -t $(DOC)/examples packaging/prometheus/fleet-locationd.rules.yml config/fleet-locationd.toml config/examples/*
 	install -D -m 0755 -t $(DOC)/examples scripts/crash-names.sh
 	cd packaging && find fleet driver-app power -type f -exec sh -c 'install -D -m $$(stat -c %a "$$1") "$$1" "$(abspath $(DOC))/examples/$$1"' sh {} \;

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Signs packages for others: release.sh KEY ARCHITECTURE...
-# Copies the packages and their lists of components from build/ to build/release, and writes SHA256SUMS and a signature next to each file.
+# Copies the packages, the daemon's debug symbols and the lists of components from build/ to build/release, and writes SHA256SUMS and a
+# signature next to each file.
 # KEY is a fingerprint of a secret key in gpg's keyring. Docs: docs/fleet.md.
 set -euo pipefail
 cd "$(dirname "$0")/../build"
@@ -19,6 +20,7 @@ for architecture in "$@"; do
       { echo "$package.deb has no homepage: make release HOMEPAGE=…" >&2; exit 1; }
     files+=("$package.deb" "$package.spdx.json")
   done
+  files+=("fleet-locationd-dbgsym_${version}_$architecture.deb")
 done
 rm -rf release
 mkdir release

@@ -61,7 +61,7 @@ gpgconf --kill all
 export GNUPGHOME=$work/gpg-of-fleet
 mkdir -m 700 "$GNUPGHOME"
 cd "$work/download"
-[ "$(find . -type f | wc -l)" -eq 10 ] || fail "another number of files: $(ls)"
+[ "$(find . -type f | wc -l)" -eq 12 ] || fail "another number of files: $(ls)"
 gpg --batch --quiet --no-default-keyring --keyring ./release.gpg --import "$work/release.asc" 2>/dev/null
 verify() { gpgv --quiet --keyring ./release.gpg SHA256SUMS.asc SHA256SUMS && sha256sum --quiet --check SHA256SUMS; }
 verify 2>"$work/log" || { cat "$work/log" >&2; fail "the release is not accepted"; }
