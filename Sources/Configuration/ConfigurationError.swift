@@ -2,25 +2,12 @@
 
 /// Why the settings cannot be used: every mistake, not only the first.
 package struct ConfigurationError: Error, Equatable, Sendable {
-  /// The kind of error.
-  package enum Code: Sendable {
-    /// A file is missing, not a regular file, too large or not readable.
-    case unreadable
-    /// A file is not TOML.
-    case syntax
-    /// A key is unknown, missing, or has a value that is not allowed.
-    case invalid
-  }
-
-  /// `unreadable` if a file cannot be read, otherwise `syntax` if a file is not TOML, otherwise `invalid`.
-  package let code: Code
   /// One or more, in the order of the files and of their lines.
   package let diagnostics: [Diagnostic]
   /// Warnings in addition to the errors.
   package let warnings: [Diagnostic]
 
-  package init(code: Code, diagnostics: [Diagnostic], warnings: [Diagnostic] = []) {
-    self.code = code
+  package init(diagnostics: [Diagnostic], warnings: [Diagnostic] = []) {
     self.diagnostics = diagnostics
     self.warnings = warnings
   }

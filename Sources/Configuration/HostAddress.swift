@@ -16,6 +16,15 @@ package struct HostAddress: Equatable, Sendable, CustomStringConvertible {
 
   /// As in a settings file.
   package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  /// Whether nothing can listen at one of these numeric addresses while something listens at the other.
+  func overlaps(_ other: HostAddress) -> Bool {
+    let hosts = [host, other.host]
+    guard port == other.port else { return false }
+    // `::` also receives what is sent to IPv4 addresses.
+    return host == other.host || hosts.contains("::")
+      || (hosts.contains("0.0.0.0") && !hosts.contains { $0.contains(":") })
+  }
 }
 
 extension HostAddress {

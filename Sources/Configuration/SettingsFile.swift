@@ -55,8 +55,7 @@ package struct SettingsFile: Equatable, Sendable {
       }
     }
     guard var root, unreadable.isEmpty, malformed.isEmpty else {
-      throw ConfigurationError(
-        code: unreadable.isEmpty ? .syntax : .unreadable, diagnostics: unreadable + malformed)
+      throw ConfigurationError(diagnostics: unreadable + malformed)
     }
     if !needsVehicleID { root = root.merged(with: anyVehicle(path), merges: isMerged) }
     var file = try SettingsFile(root: root, files: files, main: path, environment: environment)
@@ -87,7 +86,7 @@ package struct SettingsFile: Equatable, Sendable {
     settings = Settings(&reader)
     reader.sort()
     guard reader.problems.isEmpty else {
-      throw ConfigurationError(code: .invalid, diagnostics: reader.problems, warnings: reader.warnings)
+      throw ConfigurationError(diagnostics: reader.problems, warnings: reader.warnings)
     }
     warnings = reader.warnings
     self.files = files

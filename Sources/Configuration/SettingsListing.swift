@@ -34,7 +34,7 @@ package enum SettingsListing {
         let keys = section.keys.filter { [nil, choice].contains($0.selectorValue) }
         text +=
           "\n[\(section.rawValue)]\n"
-          + lines(keys, file.settings, file.settings, in: reader.written(section), section, file, names)
+          + lines(keys, file.settings, Settings(), in: reader.written(section), section, file, names)
       }
     }
     return text
@@ -54,7 +54,8 @@ package enum SettingsListing {
 
   /// One line for each key that has a value.
   ///
-  /// - Parameter defaults: the values of keys that are not written, unless another key sets them, as `response` does.
+  /// - Parameter defaults: the values of keys that are not written, unless they are derived, from another key such as
+  ///   `response`, or from the service's environment.
   private static func lines<Root>(
     _ keys: [Setting<Root>], _ root: Root, _ defaults: Root, in written: [String: TOMLValue.Member],
     _ section: SettingSection,
@@ -63,7 +64,7 @@ package enum SettingsListing {
     keys.compactMap { key -> String? in
       guard let value = written[key.name]?.value else {
         guard let text = key.text(root) else { return nil }
-        return "\(key.name) = \(text)  # not set: \(text == key.text(defaults) ? "the default" : "from another key")\n"
+        return "\(key.name) = \(text)  # not set: \(text == key.text(defaults) ? "the default" : "derived")\n"
       }
       // Only the settings of the token provider may contain a secret, for example in the query of a URL.
       let shown =

@@ -14,7 +14,8 @@ enum CheckCommand: Command {
 
     \(SettingsChoice.usage)
 
-    Exit status: 0 if they are valid, 78 if they are not, 77 if this user may not read them.
+    Exit status: 0 if they are valid, 78 if they are not, 77 if this user may not read them, 69 if the route that they
+    name is missing, or root cannot run this as the service.
 
     """
 

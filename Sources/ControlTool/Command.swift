@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
+import Configuration
 
 /// A subcommand of `fleet-locationctl`.
 @MainActor protocol Command {
@@ -45,5 +46,10 @@ struct CommandError: Error {
     self.code = code
     self.message = message
     self.absentSocket = absentSocket
+  }
+
+  /// The mistakes in the settings, or that this user may not read them.
+  init(_ error: ConfigurationError) {
+    self.init(error.isPermissionDenied ? .permission : .configuration, error.message)
   }
 }

@@ -44,7 +44,7 @@ enum DaemonClient {
   /// daemon.
   static func refuseOperands(_ options: CommandLineOptions, of command: String) throws(CommandError) {
     guard let operand = options.operands.first else { return }
-    throw CommandError(.usage, "\(command): unexpected \"\(operand)\"; did you mean --instance \(operand)?")
+    throw CommandError(.usage, "\(command): unexpected \"\(operand)\"; did you mean --\(operand.contains("/") ? "socket" : "instance") \(operand)?")
   }
 
   private static let instancePrefix = "/run/fleet-locationd-"
@@ -197,7 +197,7 @@ enum DaemonClient {
       // An earlier release would use the settings at once, and never revert them.
       guard let reply, VarlinkReply(parsing: reply)?.error != "org.varlink.service.MethodNotFound" else {
         throw CommandError(
-          .unavailable, "the daemon is of an earlier release, which takes no settings back: restart the service first")
+          .unavailable, "the daemon is of an earlier release, which cannot revert settings: restart the service first")
       }
       return try read(response(reply), from: path)
     }

@@ -35,7 +35,7 @@ enum DoctorCommand: Command {
 
     Exit status: 0 if no check failed, and Fleet Engine has accepted an update within the last two heartbeats or the
     vehicle is paused by command; 1 otherwise; 69 if root cannot run the checks as the service; 77 if this user may not
-    read the settings.
+    read the main settings file.
 
     """
 

@@ -99,10 +99,10 @@ enum FixesCommand: Command {
   /// - Parameter path: of the settings; nil for the defaults.
   private static func limits(_ path: String?) throws(CommandError) -> FixFilter.Configuration {
     guard let path else { return FixFilter.Configuration(buildDate: Release.buildDate) }
-    do {
+    do throws(ConfigurationError) {
       return try SettingsFile.load(path: path, environment: .system, needsVehicleID: false).settings.agent.filter
     } catch {
-      throw CommandError(.configuration, error.message)
+      throw CommandError(error)
     }
   }
 

@@ -84,7 +84,7 @@ enum InspectTokenCommand: Command {
     do throws(ConfigurationError) {
       return try SettingsFile.load(path: path, environment: .system).settings
     } catch {
-      throw CommandError(.configuration, error.diagnostics.map { "\($0)" }.joined(separator: "\n"))
+      throw CommandError(error)
     }
   }
 

@@ -41,9 +41,11 @@ enum ModemCommand: Command {
       return Duration.seconds(seconds)
     }
     let path = try SettingsChoice.path(options)
-    guard let settings = try? SettingsFile.load(path: path, environment: .system, needsVehicleID: false).settings
-    else {
-      throw CommandError(.configuration, "\(path): not valid; see fleet-locationctl check")
+    let settings: Settings
+    do throws(ConfigurationError) {
+      settings = try SettingsFile.load(path: path, environment: .system, needsVehicleID: false).settings
+    } catch {
+      throw CommandError(error)
     }
     let selections: [ModemSelection] = settings.sources.compactMap {
       if case .modemManager(let modem) = $0.kind { modem.selection } else { nil }

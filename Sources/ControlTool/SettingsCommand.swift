@@ -13,12 +13,13 @@ enum SettingsCommand: Command {
   static let usage = """
     Usage: fleet-locationctl settings [--config FILE | --instance NAME]
     Reads the settings as the daemon would, and prints them as TOML: the files in the order in which they are merged,
-    and each value with its file and line, or as the default. What looks like a secret is masked. The first line says
-    whether the running daemon uses them.
+    and each value with its file and line, or that it is not set. What looks like a secret is masked. If the daemon
+    answers, the first line says whether it uses them.
 
     \(SettingsChoice.usage)
 
-    Exit status: 0 if the settings are valid, 78 if they are not, 77 if this user may not read them.
+    Exit status: 0 if the settings are valid, 78 if they are not, 77 if this user may not read them, 69 if root cannot
+    run this as the service.
 
     """
 
@@ -38,9 +39,7 @@ enum SettingsCommand: Command {
     do throws(ConfigurationError) {
       file = try SettingsFile.load(path: path, environment: .system)
     } catch {
-      let isPermissionDenied = error.diagnostics.contains(where: \.isPermissionDenied)
-      throw CommandError(
-        isPermissionDenied ? .permission : .configuration, error.diagnostics.map { "\($0)" }.joined(separator: "\n"))
+      throw CommandError(error)
     }
     let listing = SettingsListing.text(of: file, path: path, environment: .system)
     return try StandardOutput.write(

@@ -72,11 +72,11 @@ enum UpdateLine {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  /// Text from a client, with control characters escaped, so that it cannot control the terminal.
+  /// Text from a client, with characters escaped that control the terminal, or that change the order of others.
   static func plain(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
-      if scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .lineSeparator {
+      if [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory) {
         result += "\\u{\(String(scalar.value, radix: 16))}"
       } else {
         result.unicodeScalars.append(scalar)

@@ -30,7 +30,7 @@ package nonisolated enum ConnectionAdvice {
     switch error.code {
     case .refused: ifRefused
     case .unknownHost: "check \(setting) and the name servers"
-    case .inUse: "another program, or another instance of this service, listens there: ss -lnp shows which"
+    case .inUse: "another program, source or instance of this service listens there: ss -lnp shows which"
     case .unreachable, .timeout: "check \(setting), the interfaces, the network and the firewall"
     default: "check \(setting)"
     }

@@ -43,7 +43,7 @@ package struct SettingsValidation: Sendable {
       exitCode = ExitCode.done
       output = "\(path): valid\n"
       errors =
-        "the credential was not checked, because only the service gets it: sudo fleet-locationctl doctor does; \(error.message)\n"
+        "the credential was not checked, because only the service gets it (to check it: sudo fleet-locationctl doctor); \(error.message)\n"
     } catch let error where !isService && error.isPermissionDenied && UserAccount.current.id != 0 {
       exitCode = ExitCode.permissionDenied
       output = ""

@@ -59,7 +59,7 @@ package struct FixLineWriter {
     member(",\"altitude\":", fix.altitude, decimals: 3)
     member(",\"altitudeHAE\":", fix.altitudeHAE, decimals: 3)
     member(",\"speed\":", fix.speed, decimals: 3)
-    member(",\"heading\":", fix.heading, decimals: 3)
+    member(",\"heading\":", fix.heading.map { $0 < 359.9995 ? $0 : 0 }, decimals: 3)
     text(",\"mode\":")
     integer(Int64(fix.mode.rawValue))
     text(",\"quality\":\"")

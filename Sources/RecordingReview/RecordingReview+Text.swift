@@ -27,7 +27,7 @@ extension RecordingReview {
       lines.append("Longest rejected stretch: \(longestStretch.duration.text) from \(longestStretch.start.toTheSecond)")
     }
     lines.append(
-      "Implied speed: at most \(RecordingReview.text(fastestAccepted)) between accepted fixes, "
+      "Implied speed: \(RecordingReview.text(fastestAccepted)) between accepted fixes, "
         + "\(RecordingReview.text(fastestRejected)) from an accepted to a rejected one")
     lines += list(episodes)
     return lines.map { $0 + "\n" }.joined()
@@ -59,7 +59,7 @@ extension RecordingReview {
 
   private static func text(_ implied: ImpliedSpeed?) -> String {
     guard let implied else { return "none" }
-    return "\(Decimals.text(implied.speed * 3.6, 0)) km/h (\(implied.time.toTheSecond))"
+    return "at most \(Decimals.text(implied.speed * 3.6, 0)) km/h (\(implied.time.toTheSecond))"
   }
 }
 

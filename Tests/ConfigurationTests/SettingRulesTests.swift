@@ -196,9 +196,22 @@ struct SettingRulesTests {
     let plain = "[[source]]\ntype = \"nmea-udp\"\n\(allow)\n"
     let twice = try warnings(plain + "group = \"239.255.46.9\"\n" + plain)
     expectEqual(twice.count, 1)
-    expect(twice[0].contains("source[2].listen: is the address of another source: only one of them"), "\(twice)")
+    expect(twice[0].contains("source[2].listen: cannot be used at the same time as the address of another"), "\(twice)")
     let groups = plain + "group = \"239.255.46.9\"\n" + plain + "group = \"239.255.46.8\"\n"
     try expectEqual(warnings(groups), [])
+    // Only one can listen at a port, if an address includes the other: the addresses, and how many of the two warn.
+    for (first, second, count) in [
+      ("0.0.0.0:1", "127.0.0.1:1", 1), ("[::]:1", "127.0.0.1:1", 1), ("[::1]:1", "[::]:1", 1),
+      ("0.0.0.0:1", "[::]:1", 1), ("0.0.0.0:1", "[::1]:1", 0), ("127.0.0.1:1", "127.0.0.2:1", 0),
+      ("0.0.0.0:1", "127.0.0.1:2", 0),
+    ] {
+      for type in ["nmea-udp", "nmea-tcp"] {
+        let sources = [first, second].map { "[[source]]\ntype = \"\(type)\"\nlisten = \"\($0)\"\n" + allow + "\n" }
+        let found = try warnings(sources.joined())
+        expectEqual(found.count, count, "\(type) \(first) \(second) \(found)")
+        expect(found.allSatisfy { $0.contains("source[2].listen: cannot be used at the same time as") })
+      }
+    }
   }
 
   @Test(

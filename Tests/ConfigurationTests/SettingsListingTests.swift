@@ -52,7 +52,7 @@ struct SettingsListingTests {
     let lines = try listing(machine)
     expect(lines.contains("vehicle_id = { \"hostname\" = true }  # /etc/f/f.toml:3:14, which is \"truck-19\""))
     // The preset `response = "lmfs"` sets this value.
-    expect(lines.contains("expiration_key = \"expiration_timestamp_ms\"  # not set: from another key"))
+    expect(lines.contains("expiration_key = \"expiration_timestamp_ms\"  # not set: derived"))
     let before = try machine.load().settings
     machine = machine.adding(lines.joined(separator: "\n"))
     try expectEqual(machine.load().settings, before)

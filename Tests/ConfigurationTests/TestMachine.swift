@@ -70,7 +70,7 @@ func minimal(
 /// The token provider's endpoint in the settings.
 func tokenEndpoint(_ settings: Settings) throws -> TokenEndpoint {
   guard case .http(let endpoint) = settings.agent.tokenProvider else {
-    throw ConfigurationError(code: .invalid, diagnostics: [], warnings: [])
+    throw ConfigurationError(diagnostics: [], warnings: [])
   }
   return endpoint
 }

@@ -206,7 +206,7 @@ struct NMEANetworkSourceTests {
     let source = try source(loop, log, .listen(host: "127.0.0.1", port: port, maximumConnections: 1))
     try source.start()
     expect(try loop.runs { log.lost.count == 1 })
-    expectEqual(log.lost.first?.contains("another program, or another instance of this service, listens there"), true)
+    expectEqual(log.lost.first?.contains("another program, source or instance of this service listens there"), true)
     other?.close()
     other = nil
     expect(try loop.runs { listeningPort(source) == port })

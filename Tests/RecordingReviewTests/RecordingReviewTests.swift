@@ -166,7 +166,7 @@ struct RecordingReviewTests {
       rejected                 3  7.50 %
         impossibleSpeed        3  7.50 %  faster than filter.max_speed
       Longest rejected stretch: 2 s from 2026-11-21T08:30:20Z
-      Implied speed: at most 54 km/h (2026-11-21T08:30:10Z) between accepted fixes, 1081 km/h (2026-11-21T08:30:20Z) \
+      Implied speed: at most 54 km/h (2026-11-21T08:30:10Z) between accepted fixes, at most 1081 km/h (2026-11-21T08:30:20Z) \
       from an accepted to a rejected one
       Where fixes were rejected:
         1  2026-11-21T08:30:20Z  7 s: 3 impossibleSpeed; up to 300 m off the line between accepted fixes

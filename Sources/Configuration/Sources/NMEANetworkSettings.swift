@@ -82,6 +82,10 @@ extension NMEATCPSettings: SourceSettings {
     for case .nmeaTCP(let other) in others {
       if let listen, other.listen == listen {
         reader.problem(with: \NMEATCPSettings.listen, "is the address of another source")
+      } else if let listen, let address = other.listen, listen.overlaps(address) {
+        reader.warning(
+          about: \NMEATCPSettings.listen,
+          "cannot be used at the same time as the address of another source, \(address): use another port")
       }
       if let address, other.address == address {
         reader.problem(with: \NMEATCPSettings.address, "is the address of another source")
@@ -126,13 +130,14 @@ extension NMEAUDPSettings: SourceSettings {
   }
 
   func check(after others: [SourceKind], _ reader: inout SettingsReader) {
-    for case .nmeaUDP(let other) in others where other.listen == listen {
-      if other.group == group {
+    for case .nmeaUDP(let other) in others where other.listen.overlaps(listen) {
+      if other.listen == listen, other.group == group {
         reader.problem(with: \NMEAUDPSettings.listen, "is the address of another source")
       } else if other.group == nil || group == nil {
         reader.warning(
           about: \NMEAUDPSettings.listen,
-          "is the address of another source: only one of them can use it, unless both have a `group`")
+          "cannot be used at the same time as the address of another source, \(other.listen), unless both have a `group`: use another port"
+        )
       }
     }
   }

@@ -129,8 +129,8 @@ struct SetupAnswers: Equatable {
     case .source:
       guard let source = Source(text) else {
         return
-          "\"\(text)\" is not a source; expected a device such as /dev/ttyUSB0, gpsd, modemmanager, or the path of a "
-          + "route (.gpx, .geojson) for a simulated drive"
+          "\"\(text)\" is not a source; expected a device such as /dev/ttyUSB0, gpsd, modemmanager, or the absolute "
+          + "path of a route (.gpx, .geojson, .json) for a simulated drive"
       }
       changed.source = source
     case .service: changed.service = text

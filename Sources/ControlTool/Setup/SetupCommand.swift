@@ -30,7 +30,7 @@ enum SetupCommand: Command {
     only after a question, and kept beside the new one; only a credential that is not encrypted is deleted when an
     encrypted one replaces it. Without a terminal it asks nothing. Run it as root.
 
-          --source SOURCE         a device, such as /dev/serial/by-id/…; gpsd; modemmanager; or the path of a route (.gpx)
+          --source SOURCE         a device, such as /dev/serial/by-id/…; gpsd; modemmanager; or a route (/…/NAME.gpx)
                                   for a simulated drive (without a terminal, the default is the only one that is found)
           --service SERVICE       deliveries or trips
           --provider ID           the Google Cloud project ID
@@ -366,7 +366,8 @@ enum SetupCommand: Command {
     if let failure = check.failure {
       throw CommandError(
         .configuration,
-        "the files are written, but the check fails: \(failure)\nCorrect it, then: systemctl restart \(plan.unit)")
+        "the files are written, but the check fails: \(failure)\n"
+          + "Correct it, then: systemctl enable \(plan.unit) && systemctl restart \(plan.unit)")
     }
     printLine("Checked:  \(SetupPlan.settingsPath(instance))")
     for warning in check.warnings { printLine("          \(warning)") }
