@@ -5,6 +5,7 @@ import ExternalInput
 import Authorization
 import FleetEngine
 import Positioning
+import SourceSelection
 import Testing
 import Timekeeping
 
@@ -64,7 +65,7 @@ struct EventRateLimiterTests {
     )
   }
 
-  @Test("a store failure is reported once, then the recovery, then the next failure")
+  @Test("a store failure is reported once in ten minutes, and a recovery only after a reported failure")
   mutating func store() {
     let failed = BacklogStoreState.memoryOnly("no space")
     expectEqual(
@@ -72,10 +73,65 @@ struct EventRateLimiterTests {
       .backlogInMemory("no space", suppressed: 0))
     expectNil(eventLimiter.storeChanged(from: failed, to: failed, count: 3, at: at(5)))
     expectEqual(eventLimiter.storeChanged(from: failed, to: .healthy, count: 3, at: at(9)), .backlogOnDisk(count: 3))
+    // On a disk that is almost full, every other commit may fail.
+    expectNil(eventLimiter.storeChanged(from: .healthy, to: failed, count: 3, at: at(12)))
+    expectNil(eventLimiter.storeChanged(from: failed, to: .healthy, count: 0, at: at(20)))
     expectEqual(
-      eventLimiter.storeChanged(from: .healthy, to: failed, count: 3, at: at(12)),
-      .backlogInMemory("no space", suppressed: 0))
-    expectNil(eventLimiter.storeChanged(from: .off, to: .healthy, count: 0, at: at(20)))
+      eventLimiter.storeChanged(from: .healthy, to: failed, count: 3, at: at(600)),
+      .backlogInMemory("no space", suppressed: 2))
+    expectEqual(eventLimiter.storeChanged(from: failed, to: .healthy, count: 3, at: at(609)), .backlogOnDisk(count: 3))
+  }
+
+  private func source(_ name: String) -> SourceOverview.Source {
+    SourceOverview.Source(id: 3, name: name, condition: .searching(nil))
+  }
+
+  @Test("a flapping source is reported five times at once, then once in ten minutes; its return only after a report")
+  mutating func sources() {
+    func report(at second: Int) -> [Event?] {
+      let lost = eventLimiter.sourceLost(source("gps0"), "gone", nil, at: at(second))
+      return [lost, eventLimiter.sourceOpened(source("gps0"), nil, isRenamed: false, at: at(second + 1))]
+    }
+    for cycle in 0..<5 { expectEqual(report(at: cycle * 2), [.sourceLost("gone"), .sourceOpened("gps0")]) }
+    for cycle in 5..<300 { expectEqual(report(at: cycle * 2), [nil, nil]) }
+    expectEqual(report(at: 600), [.sourceLost("gone", suppressed: 295), .sourceOpened("gps0")])
+    expectEqual(report(at: 602), [nil, nil])
+    // After an hour of rest, several are reported again.
+    expectEqual((0..<7).map { report(at: 4300 + $0 * 2)[0] != nil }, [true, true, true, true, true, false, false])
+    eventLimiter.configured(isOtherVehicle: false)
+    expectEqual(report(at: 4400), [.sourceLost("gone"), .sourceOpened("gps0")])
+  }
+
+  @Test("a source whose name changes all the time, and sources that are chosen in turn, are reported at a limited rate")
+  mutating func sourceChanges() {
+    let names = (0..<100).compactMap {
+      eventLimiter.sourceOpened(source("gps\($0)"), nil, isRenamed: true, at: at($0))
+    }
+    expectEqual(names.count, 5)
+    let none = Event.noSourceGood(SourceOverview(sources: []))
+    let chosen = Event.sourceChosen(0, in: SourceOverview(sources: []))
+    let turns = (0..<100).compactMap { eventLimiter.sourceChosen($0 % 2 == 0 ? none : chosen, at: at($0)) }
+    expectEqual(turns.count { $0 == none }, 5)
+    expectEqual(turns.count { $0 == chosen }, 5)
+  }
+
+  @Test("a fix that comes and goes is reported five times at once, then once in ten minutes")
+  mutating func fixes() {
+    let reported = (0..<70).flatMap { cycle in
+      [Event.fixLost(nil), .fixRegained(after: .seconds(40))].compactMap {
+        eventLimiter.fixChanged($0, at: at(cycle * 60))
+      }
+    }
+    expectEqual(reported.count { $0 == .fixLost(nil) }, 11)
+    expectEqual(reported.count, 22)
+  }
+
+  @Test("what a token program writes to standard error is reported three times at once, then once in ten minutes")
+  mutating func remarks() {
+    let lines = [ExternalText(Array("one".utf8)), ExternalText(Array("two".utf8))]
+    let counts = (0..<20).map { eventLimiter.tokenRemarks(lines, at: at($0 * 60)).count }
+    expectEqual(counts.count { $0 == 2 }, 4)
+    expectEqual(counts.count { $0 == 0 }, 16)
   }
 
   @Test("a flapping network is reported once in ten minutes, and its return only after a reported loss")

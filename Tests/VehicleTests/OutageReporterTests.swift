@@ -73,6 +73,21 @@ struct OutageReporterTests {
     }
   }
 
+  @Test(
+    "a server that rejects every other update is reported once in ten minutes, and at once if it does so in another way",
+    arguments: [UpdateFailure.Category.throttled, .rejected, .notFleetEngine])
+  mutating func alternating(category: UpdateFailure.Category) {
+    expectEqual(fail(0, category), .offline(failure(category), after: .zero, suppressed: 0))
+    expectEqual(accept(10), [.online(after: .seconds(10), delivered: 0, pending: 0)])
+    for second in stride(from: 20, to: 600, by: 20) {
+      expectEqual(fail(second, category), .interrupted(failure(category)))
+      expectEqual(accept(second + 10), [])
+    }
+    expectEqual(fail(620, category), .offline(failure(category), after: .zero, suppressed: 29))
+    expectEqual(accept(630).count, 1)
+    expectEqual(fail(640, .notFound), .offline(failure(.notFound), after: .zero, suppressed: 0))
+  }
+
   @Test("a different kind of failure during an outage is reported too")
   mutating func otherKind() {
     _ = fail(0)

@@ -38,6 +38,18 @@ struct VehicleAgentNetworkTests {
     expect(!fixture.snapshot().isOnline)
   }
 
+  @Test(
+    "a stop commits the positions that are collected in a long outage before the last attempt", arguments: [60, 130])
+  func stopInOutage(second: Int) throws {
+    var fixture = try AgentFixture()
+    _ = fixture.handle(.network(VehicleAgentNetworkTests.network()), at: 0)
+    try fixture.comeOnline()
+    _ = fixture.handle(.network(NetworkState()), at: 5)
+    for second in 6...second { _ = try fixture.drive(to: Double(second)) }
+    let effects = fixture.handle(.stop(within: .seconds(3), signal: "SIGTERM"), at: Double(second) + 0.5)
+    expectEqual(effects.brief.contains("commit"), second == 130, "\(effects.brief)")
+  }
+
   @Test("after two minutes offline, changes are collected until the next response, and committed if the vehicle stops")
   func longOutage() throws {
     var fixture = try AgentFixture()

@@ -96,7 +96,7 @@ extension UpdateFailure.Category {
     switch self {
     case .network, .unavailable, .throttled: nil
     case .notFleetEngine: UpdateFailure.advice(for: .certificateUntrusted)
-    case .unauthenticated: "a fresh token is fetched"
+    case .unauthenticated: "the next update has a fresh token"
     case .permissionDenied: UpdateFailure.roleAdvice(service, vehicle)
     case .notFound:
       "the backend must create the vehicle first (\(service.creationMethod)); if it has, check vehicle.vehicle_id"

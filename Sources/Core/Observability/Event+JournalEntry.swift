@@ -77,8 +77,10 @@ extension Event {
 
     case .sourceOpened(let name, let number):
       row(.sourceOpened, "Reading \(number.map { "source \($0.phrase), " } ?? "")\(name)", fields(number))
-    case .sourceLost(let why, let number):
-      row(.sourceLost, "\(number.map { "Source \($0.phrase)" } ?? "Source") unavailable: \(why)", fields(number))
+    case .sourceLost(let why, let number, let suppressed):
+      row(
+        .sourceLost,
+        "\(number.map { "Source \($0.phrase)" } ?? "Source") unavailable: \(why)\(repeats(suppressed))", fields(number))
     case .sourceChosen(let index, let overview): row(.sourceChosen, sourceChosen(index, in: overview))
     case .noSourceGood(let overview):
       row(
@@ -321,6 +323,7 @@ extension Event {
     _ count: Int, _ reason: Backlog.Removal, interpolationError: Double, suppressed: Int
   ) -> Entry {
     let why: String
+    let them = count == 1 ? "it" : "them"
     switch reason {
     case .thinned:
       let metres = "\(Int(min(interpolationError, 99_999).rounded(.up)))"
@@ -331,10 +334,10 @@ extension Event {
       )
     case .delivered: why = reason.rawValue
     case .full: why = "the backlog is full"
-    case .expired: why = "they are older than backlog.max_age"
-    case .rejected: why = "Fleet Engine rejects them"
-    case .misdated: why = "the receiver reported a wrong time for them"
-    case .damaged: why = "the backlog's file has invalid values for them"
+    case .expired: why = "\(count == 1 ? "it is" : "they are") older than backlog.max_age"
+    case .rejected: why = "Fleet Engine rejects \(them)"
+    case .misdated: why = "the receiver reported a wrong time for \(them)"
+    case .damaged: why = "the backlog's file has invalid values for \(them)"
     }
     return ("\(positions(count)) dropped: \(why)\(repeats(suppressed))", fields(count, reason))
   }

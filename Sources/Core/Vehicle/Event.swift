@@ -53,7 +53,7 @@ package enum Event: Equatable, Sendable {
   /// The name of the source, and its number if there are several.
   case sourceOpened(String, SourceNumber? = nil)
   /// The reason, and the source's number if there are several.
-  case sourceLost(String, SourceNumber? = nil)
+  case sourceLost(String, SourceNumber? = nil, suppressed: Int = 0)
   /// The source with this index was selected.
   indirect case sourceChosen(Int, in: SourceOverview)
   /// None of several sources has an accepted fix.

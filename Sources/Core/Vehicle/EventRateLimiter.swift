@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 import PositionBacklog
 import Authorization
+import ExternalInput
 import FleetEngine
 import Positioning
+import SourceSelection
 import Timekeeping
 
-/// Decides which repeated events are reported: the first of a series, then one per period with the number suppressed.
-/// Decides nothing else.
+/// Decides which repeated events are reported: the first of a series, or the first few, then one per period with the
+/// number suppressed. Decides nothing else.
 struct EventRateLimiter: Sendable {
   /// The minimum time between reported clock steps: two time daemons that disagree would flood the journal.
   static let clockStepPeriod = Duration.seconds(60)
 
+  /// A loose plug, or a sender that closes after each position, would flood the journal. By the source's ID.
+  private var sourceLosses = RepeatLimiter(burst: 5)
+  private var unreportedLosses: Set<Int> = []
+  /// Of a source that is read under another name, by its ID; and of another source, or none, that is used.
+  private var sourceNames = RepeatLimiter(burst: 5)
+  private var sourceChoices = RepeatLimiter(burst: 5)
+  /// A vehicle under a roof may have a fix now and then, for hours.
+  private var fixLosses = RepeatLimiter(burst: 5)
+  private var isFixLossReported = false
   private var outages = OutageReporter()
   private var rejections = RepeatLimiter()
   /// When the first fix since the last accepted one was rejected because its date is unknown; nil if there is none.
   private var datelessSince: BootInstant?
   private var tokenFailures = RepeatLimiter()
+  private var tokenRemarks = RepeatLimiter(burst: 3)
   private var removals = RepeatLimiter()
   private var backfillRejections = RepeatLimiter()
   private var storeFailures = RepeatLimiter()
+  private var isStoreFailureReported = false
   private var networkLosses = RepeatLimiter()
   private var isNetworkLossReported = false
   private var offlineFailures = RepeatLimiter()
@@ -29,7 +42,47 @@ struct EventRateLimiter: Sendable {
   private var clockStep: (reportedAt: BootInstant, suppressed: Int)?
   private var isSimulationReported = false
 
-  // MARK: - Fixes
+  // MARK: - Sources and fixes
+
+  /// - Parameter number: nil if it is the only source.
+  mutating func sourceLost(
+    _ source: SourceOverview.Source, _ why: String, _ number: SourceNumber?, at now: BootInstant
+  ) -> Event? {
+    guard let suppressed = sourceLosses.admit("\(source.id)", at: now) else {
+      unreportedLosses.insert(source.id)
+      return nil
+    }
+    unreportedLosses.remove(source.id)
+    return .sourceLost(why, number, suppressed: suppressed)
+  }
+
+  /// The return of a source is reported as rarely as its loss.
+  ///
+  /// - Parameters:
+  ///   - number: nil if it is the only source.
+  ///   - isRenamed: whether it was read before, under another name.
+  mutating func sourceOpened(
+    _ source: SourceOverview.Source, _ number: SourceNumber?, isRenamed: Bool, at now: BootInstant
+  ) -> Event? {
+    if isRenamed { return sourceNames.admit("\(source.id)", at: now).map { _ in .sourceOpened(source.name, number) } }
+    return unreportedLosses.contains(source.id) ? nil : .sourceOpened(source.name, number)
+  }
+
+  /// - Parameter event: that another source is used, or none.
+  mutating func sourceChosen(_ event: Event, at now: BootInstant) -> Event? {
+    let subject = if case .noSourceGood = event { "none" } else { "another" }
+    return sourceChoices.admit(subject, at: now).map { _ in event }
+  }
+
+  /// - Parameter event: of the fix's monitor.
+  mutating func fixChanged(_ event: Event, at now: BootInstant) -> Event? {
+    switch event {
+    case .fixLost: isFixLossReported = fixLosses.admit("", at: now) != nil
+    case .fixRegained: break
+    default: return event
+    }
+    return isFixLossReported ? event : nil
+  }
 
   mutating func fixAccepted() {
     rejections.end()
@@ -78,6 +131,11 @@ struct EventRateLimiter: Sendable {
     tokenFailures.admit(failure.reason.name, at: now).map { .tokenFailed(failure, left: left, suppressed: $0) }
   }
 
+  /// - Parameter lines: what a token program wrote to standard error.
+  mutating func tokenRemarks(_ lines: [ExternalText], at now: BootInstant) -> [Event] {
+    tokenRemarks.admit("", at: now) == nil ? [] : lines.map { .tokenRemark($0) }
+  }
+
   mutating func tokenObtained() {
     tokenFailures.end()
   }
@@ -105,10 +163,13 @@ struct EventRateLimiter: Sendable {
   ) -> Event? {
     switch (old, new) {
     case (_, .memoryOnly(let why)):
-      return storeFailures.admit(why, at: now).map { .backlogInMemory(why, suppressed: $0) }
+      let suppressed = storeFailures.admit(why, at: now)
+      isStoreFailureReported = suppressed != nil || isStoreFailureReported
+      return suppressed.map { .backlogInMemory(why, suppressed: $0) }
     case (.memoryOnly, .healthy):
-      storeFailures.end()
-      return .backlogOnDisk(count: count)
+      // On a disk that is almost full every other commit may fail.
+      defer { isStoreFailureReported = false }
+      return isStoreFailureReported ? .backlogOnDisk(count: count) : nil
     default: return nil
     }
   }
@@ -177,5 +238,10 @@ struct EventRateLimiter: Sendable {
     outages.settingsChanged()
     isSimulationReported = false
     tokenFailures.end()
+    tokenRemarks.end()
+    sourceLosses.end()
+    unreportedLosses = []
+    sourceNames.end()
+    sourceChoices.end()
   }
 }

@@ -118,9 +118,9 @@ package struct Lifecycle: Equatable, Sendable {
     until deadline: BootInstant, reserving reserve: Duration = .zero, isRestart: Bool = false
   ) -> Bool {
     let begins = isRunning
-    if begins { self.isRestart = isRestart }
     switch state {
     case .running, .draining:
+      self.isRestart = isRestart
       offlineReserve = reserve
       state = .stopping(until: deadline - reserve, attempted: false)
     case .settingOffline(let until, let attempted, _):

@@ -27,6 +27,8 @@ struct OutageReporter: Sendable {
   /// The last update was accepted.
   private var isOnline = false
   private var reportedAt: BootInstant?
+  /// Of the last outage that was reported.
+  private var reportedCategory: UpdateFailure.Category?
   /// Outages that were not reported.
   private var suppressed = 0
   /// Past positions delivered since the backlog was last empty.
@@ -42,15 +44,15 @@ struct OutageReporter: Sendable {
     let lasted = now - outage.since
     outage.attempts += 1
     guard outage.isReported else {
-      if failure.category.row.isTransient, lasted < OutageReporter.reportThreshold, let reportedAt,
-        now - reportedAt < OutageReporter.quietPeriod
+      if failure.category.row.isTransient || isRepeated(failure.category),
+        lasted < OutageReporter.reportThreshold, let reportedAt, now - reportedAt < OutageReporter.quietPeriod
       {
         return outage.attempts == 1 ? .interrupted(failure) : nil
       }
       outage.isReported = true
       outage.attempts = 0
       outage.reportedCategories = [failure.category]
-      reportedAt = now
+      (reportedAt, reportedCategory) = (now, failure.category)
       defer { suppressed = 0 }
       return .offline(failure, after: lasted, suppressed: suppressed)
     }
@@ -62,6 +64,12 @@ struct OutageReporter: Sendable {
     defer { outage.attempts = 0 }
     while lasted >= OutageReporter.reminder(outage.remindersSent) { outage.remindersSent += 1 }
     return .stillOffline(failure, after: lasted, attempts: outage.attempts)
+  }
+
+  /// Whether another outage of this category, which ends by itself, was the last one reported: a server may reject
+  /// every other update for hours, for example because of a quota.
+  private func isRepeated(_ category: UpdateFailure.Category) -> Bool {
+    category == reportedCategory && ![.unauthenticated, .permissionDenied, .notFound].contains(category)
   }
 
   /// - Parameters:
@@ -99,14 +107,14 @@ struct OutageReporter: Sendable {
   /// The settings changed: problems are reported at once.
   mutating func settingsChanged() {
     outage?.reportedCategories = []
-    reportedAt = nil
+    (reportedAt, reportedCategory) = (nil, nil)
   }
 
   /// A pause begins: a later failure is a new outage.
   mutating func forgetOutage() {
     isOnline = false
     outage = nil
-    reportedAt = nil
+    (reportedAt, reportedCategory) = (nil, nil)
   }
 
   private static func reminder(_ index: Int) -> Duration {

@@ -16,7 +16,8 @@ extension VehicleAgent {
     while case .act(let step) = decide(at: now.boot) {
       switch step {
       case .reportFixMissing:
-        report(fixes.reportMissing(inView: selector.overview.satellitesInView, at: now.boot), &effects)
+        let event = fixes.reportMissing(inView: selector.overview.satellitesInView, at: now.boot)
+        report(event.flatMap { eventLimiter.fixChanged($0, at: now.boot) }, &effects)
       case .selectSource: feedSelector(.deadline, at: now, &effects)
       case .readStore: apply(delivery.handle(.readStore, at: now.boot), at: now, &effects)
       case .lockVehicle:
@@ -282,14 +283,15 @@ extension VehicleAgent {
       case .discardStored: if configuration.tokenKey != nil { effects.append(.removeStoredToken) }
       case .failed(let failure):
         if case .transport(let kind) = failure.reason, !kind.isUnusableResponse {
-          network.failed(at: now.boot)
+          // It proves nothing about Fleet Engine, which may have answered without a default route.
+          if network.isAbsent { network.failed(at: now.boot) }
           network.outage.noteUnreachable(at: now.boot)
         }
         statistics.tokenFailures[failure.reason.name, default: 0] += 1
         let left = tokens.token(at: now.boot).map { $0.deadline - now.boot }
         report(eventLimiter.tokenFailed(failure, left: left, at: now.boot), &effects)
       case .commandErrorLines(let lines):
-        for line in lines { effects.append(.event(.tokenRemark(line))) }
+        effects += eventLimiter.tokenRemarks(lines, at: now.boot).map { .event($0) }
       case .repeatedlyRejected(let delay): effects.append(.event(.tokenRefused(delivery.failure, retryDelay: delay)))
       }
     }

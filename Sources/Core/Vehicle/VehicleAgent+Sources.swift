@@ -25,7 +25,7 @@ extension VehicleAgent {
         noteRejection(rejection, at: now.boot, &effects)
       case .changed(let before):
         fixes.setReading(selector.overview.name != nil, at: now.boot)
-        effects += changes(since: before).map { .event($0) }
+        effects += changes(since: before, at: now.boot).map { .event($0) }
       case .ended:
         if newestTime == nil {
           let names = selector.overview.sources.map(\.name).joined(separator: ", ")
@@ -46,32 +46,38 @@ extension VehicleAgent {
   }
 
   /// The events for what changed in the sources since `before`. A single source is named; several are numbered.
-  private func changes(since before: SourceOverview) -> [Event] {
+  private mutating func changes(since before: SourceOverview, at now: BootInstant) -> [Event] {
     let overview = selector.overview
     guard overview.sources.count > 1 else {
-      if let source = overview.sources.first, source.isAvailable, source.name != before.name {
-        return [.sourceOpened(source.name)]
+      guard let source = overview.sources.first else { return [] }
+      var event: Event?
+      if source.isAvailable, source.name != before.name {
+        event = eventLimiter.sourceOpened(source, nil, isRenamed: before.name != nil, at: now)
+      } else if case .lost(let why) = source.condition, why != before.lossReason {
+        event = eventLimiter.sourceLost(source, why, nil, at: now)
       }
-      if case .lost(let why) = overview.sources.first?.condition, why != before.lossReason { return [.sourceLost(why)] }
-      return []
+      return event.map { [$0] } ?? []
     }
-    var events = [Event]()
+    var events: [Event?] = []
     for (index, new) in overview.sources.enumerated() {
       let old = before.sources.first { $0.id == new.id }
       guard old?.condition != new.condition else { continue }
       let number = SourceNumber(index, of: overview.sources.count)
       switch new.condition {
-      case .lost, .ended: events.append(.sourceLost(new.conditionText, number))
-      case .searching, .good: if old?.isAvailable != true { events.append(.sourceOpened(new.name, number)) }
+      case .lost, .ended: events.append(eventLimiter.sourceLost(new, new.conditionText, number, at: now))
+      case .searching, .good:
+        guard old?.isAvailable != true else { continue }
+        events.append(eventLimiter.sourceOpened(new, number, isRenamed: false, at: now))
       case .waiting: break
       }
     }
-    guard overview.usedSource?.id != before.usedSource?.id else { return events }
-    if let used = overview.used {
-      events.append(.sourceChosen(used, in: overview))
-    } else if !overview.sources.allSatisfy({ $0.condition == .ended }) {
-      events.append(.noSourceGood(overview))
+    if overview.usedSource?.id != before.usedSource?.id {
+      if let used = overview.used {
+        events.append(eventLimiter.sourceChosen(.sourceChosen(used, in: overview), at: now))
+      } else if !overview.sources.allSatisfy({ $0.condition == .ended }) {
+        events.append(eventLimiter.sourceChosen(.noSourceGood(overview), at: now))
+      }
     }
-    return events
+    return events.compactMap(\.self)
   }
 }

@@ -254,6 +254,8 @@ package struct VehicleAgent: Sendable {
     case .stop(let time, let signal):
       if lifecycle.stop(until: now.boot + time, reserving: offlineReserve(of: time)) {
         effects += [.event(.stopping(.signal(signal))), .stopping(within: time)]
+        // In a long outage up to a minute of positions is in memory only: the power may fail in the final attempt.
+        if network.outage.isLong { effects.append(.commitBacklog) }
       }
     case .directoryDeleted(let path, let time):
       if lifecycle.stop(until: now.boot + time, isRestart: true) {
@@ -325,7 +327,7 @@ package struct VehicleAgent: Sendable {
   /// A fix of the used source was accepted, even if it is held.
   mutating func noteFix(_ fix: Fix, at now: BootInstant, _ effects: inout [Effect]) {
     eventLimiter.fixAccepted()
-    report(fixes.accepted(fix, at: now), &effects)
+    report(fixes.accepted(fix, at: now).flatMap { eventLimiter.fixChanged($0, at: now) }, &effects)
   }
 
   mutating func noteRejection(_ rejection: FixRejection, at now: BootInstant, _ effects: inout [Effect]) {
