@@ -108,6 +108,11 @@ struct ExternalTextTests {
   @Test(
     "a value that is assigned to the name of a secret is masked, however short it is",
     arguments: [
+      ("run --password hunter2 now", "run --password <redacted> now"),
+      ("[\"get\", \"--api-key\", \"abc12\"]", "[\"get\", \"--api-key\", \"<redacted>\"]"),
+      ("a key hunter2 is wrong", "a key hunter2 is wrong"), ("--user van --verbose", "--user van --verbose"),
+      ("https://box:hunter2@host.example/t", "https://<redacted>@host.example/t"),
+      ("https://box@host.example:80/t", "https://box@host.example:80/t"),
       ("password=hunter2", "password=<redacted>"), ("Password: hunter2 rejected", "Password: <redacted> rejected"),
       ("db_passwd = \"correct horse\"", "db_passwd = \"<redacted>\""), ("?token=abc&x=1", "?token=<redacted>"),
       (#"{"api_key": "abc", "user": "fleet"}"#, #"{"api_key": "<redacted>", "user": "fleet"}"#),

@@ -518,6 +518,22 @@ struct ModemSessionTests {
     expect(waits[0] <= .seconds(2) && waits[7] >= .seconds(5))
   }
 
+  @Test("a bus that accepts each connection and closes it is reconnected with growing waits")
+  func closingBus() throws {
+    var session = session()
+    var now = BootInstant.boot
+    var waits: [Duration] = []
+    for _ in 0..<8 {
+      _ = session.handle(.ended("closed"), at: now)
+      let next = try #require(session.nextDeadline)
+      waits.append(next - now)
+      now = next
+      expectEqual(session.handle(.deadline, at: now), [.open])
+      expectEqual(session.handle(.opened, at: now), [.list])
+    }
+    expect(waits[0] <= .seconds(2) && waits[7] >= .seconds(5), "\(waits)")
+  }
+
   @Test("for a modem without NMEA sentences, its numeric position is used, once for each timestamp")
   func raw() throws {
     var session = session()

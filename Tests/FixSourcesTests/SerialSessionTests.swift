@@ -450,7 +450,7 @@ struct SerialSessionTests {
       bench.wait(),
       [
         "close",
-        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s; switch NMEA on in the receiver (docs/receivers.md says how), or let gpsd read it; reopening it",
+        "lost /dev/gps0 sends u-blox's binary protocol and no NMEA sentence for 10 s; switch NMEA on in the receiver (/usr/share/doc/fleet-locationd/docs/receivers.md says how), or let gpsd read it; reopening it",
       ])
     // The next device may be another receiver.
     _ = bench.wait()

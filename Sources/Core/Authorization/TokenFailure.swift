@@ -142,8 +142,12 @@ extension TokenFailure.Reason {
     case .expired: "check the clocks of both machines, and that no cache returns old tokens"
     case .unchanged: "make the provider sign a new token for each request"
     case .program("timedOut"): "make it faster, or raise token.deadline"
-    case .program:
-      "run it as the service's user; the service cannot see /root and /home (ProtectHome=), so install it in /usr/local/bin"
+    case .program("notStarted"):
+      "the service's user must be able to execute it, and cannot see /root and /home (ProtectHome=): install it in /usr/local/bin, with mode 0755"
+    case .program("tooLarge"): "make it print only the response"
+    case .program("signal9"):
+      "if it needs more memory than the service may have, raise MemoryMax=: \(ManualPage.tokenProvider)"
+    case .program: "run it as the service's user; the service cannot see /root and /home (ProtectHome=)"
     // The sentence comes from the module that reads files, and ends with the advice.
     case .file: nil
     }

@@ -78,7 +78,10 @@ extension Run {
     let activation = settings.activated(
       new.configuration, limit: new.confirmationLimit, previousAvailability: previousAvailability, at: now.boot)
     sources.isVehicleInUse = new.holder != nil
+    let unconfirmedReason = publication.settings.unconfirmedReason
     publication.configure(new.configuration, at: now.boot)
+    // The same settings, read again, are still unconfirmed.
+    if settings.confirmation?.isOver == true { publication.settings.unconfirmedReason = unconfirmedReason }
     effects.append(.useSettings)
     servePositions(new.configuration, at: now, observer, &effects)
     pass(.configure(new.configuration.vehicle, lockedBy: new.holder), at: now, observer, &effects)
@@ -145,16 +148,17 @@ extension Run {
     effects.append(.readKeptSettings(isReverting: true))
   }
 
-  /// What went wrong in the time for the confirmation, as the end of a sentence.
+  /// What went wrong in the time for the confirmation, as the end of a sentence. Every local user can read it in
+  /// STATUS=, so it has none of the text of others.
   private func failure(of confirmation: SettingsConfirmation, at now: Moment) -> String {
     let snapshot = vehicle.snapshot(at: now)
     if confirmation.isFixMissing {
       return ", because no fix came" + (snapshot.sources.lossReason.map { ": \($0)" } ?? "")
     }
     if confirmation.isTokenMissing {
-      return ", because no token came" + (snapshot.tokenFailure.map { ": \($0.message)" } ?? "")
+      return ", because no token came" + (snapshot.tokenFailure.map { ": \($0.sentence.ownText)" } ?? "")
     }
-    return (snapshot.failure?.message ?? snapshot.tokenFailure?.message).map { ": \($0)" } ?? ""
+    return (snapshot.failure?.sentence ?? snapshot.tokenFailure?.sentence).map { ": \($0.ownText)" } ?? ""
   }
 
   private mutating func stayUnconfirmed(_ why: String, because obstacle: String, _ effects: inout [Effect]) {

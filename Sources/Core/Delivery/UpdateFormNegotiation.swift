@@ -199,6 +199,11 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
     case .compact(let failures) where failures + 1 < UpdateFormNegotiation.limitAfterAcceptance(failure):
       state = .compact(failures: failures + 1)
       return false
+    case .compact where UpdateFormNegotiation.isUnanswered(failure):
+      // Most likely the network: the first plain update that is accepted ends this, before the backlog is sent.
+      fallbacks += 1
+      state = .comparing(rejection: nil, wait: .zero)
+      return false
     case .untested, .compact, .plain, .comparing: break
     }
     guard let rejection else {
@@ -210,7 +215,11 @@ package struct UpdateFormNegotiation: Equatable, Sendable {
   }
 
   private static func limitAfterAcceptance(_ failure: UpdateFailure) -> Int {
-    failure.httpStatus == nil && !failure.isConnectionOpen ? failuresWithoutResponse : failuresAfterAcceptance
+    isUnanswered(failure) ? failuresWithoutResponse : failuresAfterAcceptance
+  }
+
+  private static func isUnanswered(_ failure: UpdateFailure) -> Bool {
+    failure.httpStatus == nil && !failure.isConnectionOpen
   }
 
   /// Changes to the plain form after failures that the form does not explain.

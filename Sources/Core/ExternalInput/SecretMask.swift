@@ -10,7 +10,8 @@
 ///   and numbers of 16 digits or more;
 /// - three or more random words, of 12 characters or more together, with at most two other words between two of them,
 ///   of which at most one has more than 3 characters: a secret in pieces;
-/// - the word after `Bearer` and `Basic`, and values assigned to a name such as `password`.
+/// - the word after `Bearer` and `Basic`, values assigned to a name such as `password`, the word after an option such
+///   as `--password`, and user and password in a URL.
 ///
 /// The names that the settings give to provider and vehicle are not secrets, even if they look like secrets (VINs,
 /// UUIDs): they are the first thing that a reader compares. Other names that look like a key are masked by mistake. A
@@ -39,6 +40,7 @@ enum SecretMask {
     var words = words(of: text).filter { word in !shown.contains { $0.contains(word.range.lowerBound) } }
     maskPieces(&words, in: text, without: shown)
     maskAssigned(&words, in: text)
+    maskUserInformation(&words, in: text)
     return replaced(text, words)
   }
 
@@ -217,8 +219,14 @@ enum SecretMask {
         continue
       }
       guard secretNames.contains(name) || secretNames.contains(where: { $0.utf8.count >= 5 && name.hasSuffix($0) }),
-        gap.count <= maximumGap,
-        gap.allSatisfy({ " \"'=:".unicodeScalars.contains($0) }),
+        gap.count <= maximumGap
+      else { continue }
+      if isOption(endingAt: end, in: text), gap.allSatisfy({ " ,\"'".unicodeScalars.contains($0) }) {
+        let isQuoted = gap.last == "\"" || gap.last == "'"
+        maskValue(&words, from: index + 1, in: text, isQuoted: isQuoted)
+        continue
+      }
+      guard gap.allSatisfy({ " \"'=:".unicodeScalars.contains($0) }),
         let separator = gap.first(where: { $0 == "=" || $0 == ":" })
       else { continue }
       let isQuoted = gap.last == "\"" || gap.last == "'"
@@ -227,6 +235,23 @@ enum SecretMask {
         separator == ":" && gap.last == " " && words[index + 1].kind != .random && !name.hasPrefix("pass")
         && name != "secret" && name != "authorization"
       if isQuoted || !isSentence { maskValue(&words, from: index + 1, in: text, isQuoted: isQuoted) }
+    }
+  }
+
+  /// Whether a word is the end of an option such as `--password` or `--api-key`.
+  private static func isOption(endingAt end: Int, in text: [Unicode.Scalar]) -> Bool {
+    let option = text[..<end].reversed().prefix { isWordCharacter($0) || $0 == "-" || $0 == "_" }
+    return option.suffix(2).elementsEqual(["-", "-"])
+  }
+
+  /// Masks what is between `://` and `@`, if there is a colon in it.
+  private static func maskUserInformation(_ words: inout [Word], in text: [Unicode.Scalar]) {
+    for start in text.indices.dropLast(3) where text[start..<start + 3].elementsEqual("://".unicodeScalars) {
+      let authority = text[(start + 3)...].prefix { !" /?#\"'<>".unicodeScalars.contains($0) }
+      guard let end = authority.lastIndex(of: "@"), authority[..<end].contains(":") else { continue }
+      for index in words.indices where (start + 3..<end).contains(words[index].range.lowerBound) {
+        words[index].isMasked = true
+      }
     }
   }
 

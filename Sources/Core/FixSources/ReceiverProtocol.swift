@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import ExternalInput
 
 /// A protocol that a receiver, a router or a modem sends instead of NMEA 0183.
 package enum ReceiverProtocol: CaseIterable, Sendable {
@@ -30,7 +31,7 @@ package enum ReceiverProtocol: CaseIterable, Sendable {
   /// What to do, without a full stop.
   package var advice: String {
     switch self {
-    case .ubx: "switch NMEA on in the receiver (docs/receivers.md says how), or let gpsd read it"
+    case .ubx: "switch NMEA on in the receiver (\(ManualPage.receivers) says how), or let gpsd read it"
     case .sirf, .tsip: "let gpsd read it (source.type = \"gpsd\"), or switch NMEA on in the receiver"
     case .rtcm: "read another port of the receiver, or switch NMEA on: these are corrections for other receivers"
     case .taip: "set the router or receiver to NMEA in place of TAIP, which gpsd does not read either"

@@ -137,7 +137,9 @@ package struct TransportFailure: Error, Equatable, Sendable {
       case .certificateExpired:
         "check this machine's clock, which may be ahead (timedatectl), and the server's certificate"
       case .local:
-        "check \(url), \(section == "token" ? "the values of token.headers, " : "")\(section).proxy and \(section).ca_file"
+        section == "token"
+          ? "check \(url), the values of token.headers, and token.proxy, token.ca_file, token.client_certificate and token.client_key"
+          : "check \(url), \(section).proxy and \(section).ca_file"
       }
     }
   }

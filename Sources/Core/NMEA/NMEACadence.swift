@@ -51,8 +51,8 @@ struct NMEACadence {
   mutating func contradict() {
     repetitions = 0
     isTrusted = false
-    requiredRepetitions = min(requiredRepetitions * 2, 1 << 20)
-    requiredSpan = min(requiredSpan * 2, 1 << 30)
+    requiredRepetitions = min(requiredRepetitions * 2, 4096)
+    requiredSpan = min(requiredSpan * 2, 3_600_000)
     lastHash = 0
   }
 }

@@ -327,6 +327,7 @@ package struct Backlog: Equatable, Sendable {
   package mutating func forget() {
     (storage, head) = ([], 0)
     thinningHoldOff = 0
+    thinnedWithin = 0
     startsNewSegment = false
     deliveredAfterQueue = nil
   }

@@ -39,9 +39,9 @@ package struct ReceiverClock: Sendable {
     _ stamp: Timestamp, bounds: TimeBounds?, after accepted: (time: Timestamp, at: BootInstant)?,
     agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Outcome {
-    guard let bounds, let error = ReceiverClock.error(of: stamp, bounds, at: now, after: accepted) else {
-      return apply(.zero)
-    }
+    // A long time offline does not correct a wrong clock.
+    guard let bounds else { return apply(offset) }
+    guard let error = ReceiverClock.error(of: stamp, bounds, at: now, after: accepted) else { return apply(.zero) }
     let corrected = stamp - offset
     let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
     // Within the bounds the offset remains unchanged.

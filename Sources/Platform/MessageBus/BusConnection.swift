@@ -35,6 +35,9 @@ import Timekeeping
 
   isolated deinit { close() }
 
+  /// False once the other end has closed the connection: pending calls fail before `onEnd` is called.
+  var isOpen: Bool { unsafe sd_bus_is_open(bus) > 0 }
+
   /// Closes the connection. No handler is called after that.
   func close() {
     for slot in slots.values { slot.close() }

@@ -96,7 +96,7 @@ package import FixSources
       let request = try bus.methodCall(method, of: interface, at: path, to: ModemManagerClient.name)
       try fill(request)
       try bus.send(request, timeLimit: timeLimit) { [weak self] reply in
-        guard let self else { return }
+        guard let self, bus.isOpen else { return }
         if let error = reply.error {
           errorMessage = error.message
           return handler(.refused(ModemSession.Refusal(name: error.name)))

@@ -169,9 +169,7 @@ package struct ModemSession: Sendable {
       guard now >= gate.notBefore else { return [] }
       state = .connecting
       return [.open]
-    case (.opened, .connecting):
-      gate.reset()
-      return ask(.list, at: now)
+    case (.opened, .connecting): return ask(.list, at: now)
     case (.openFailed(let why), .connecting): return close(why, at: now)
     case (.ended(let why), _) where state != .closed: return close(why, at: now)
     case (.changed, .waiting):

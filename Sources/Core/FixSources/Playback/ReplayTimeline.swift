@@ -47,7 +47,7 @@ package struct ReplayTimeline: Sendable {
     if let stamp {
       if let previous {
         let gap = min(max(stamp - previous, .zero), ReplayTimeline.maximumGap)
-        elapsed += pace > 0 ? .nanoseconds(Int64(Double(gap.nanoseconds) / pace)) : gap
+        elapsed += pace > 0 ? .nanoseconds(Int64(min(Double(gap.nanoseconds) / pace, 9e18))) : gap
         isLater = gap > .zero
       }
       previous = stamp
