@@ -18,6 +18,8 @@ package nonisolated enum ExitCode {
   /// Another daemon uses the same directories; or the daemon was started by hand with the settings of an installed
   /// service that is running or paused.
   package static let inUse: Int32 = 73
+  /// Standard output could not be written, for example to a full disk.
+  package static let output: Int32 = 74
   /// A recording ended, and some of it could not be delivered.
   package static let undelivered: Int32 = 75
   /// This user may not read the settings or a secret that they name.

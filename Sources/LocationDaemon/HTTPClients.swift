@@ -39,6 +39,8 @@ extension MetricReading.Traffic {
 final class ExchangeTable {
   private var client: HTTPClient
   private var configuration: HTTPClientConfiguration
+  /// Hash values of the files that the client has read.
+  private var files: [Int?]
   /// The sum of the counters of all replaced clients.
   private var earlierTraffic = TrafficCounters()
   /// The running requests. A replaced client is kept until its requests end.
@@ -47,6 +49,9 @@ final class ExchangeTable {
   init(_ client: HTTPClient, _ configuration: HTTPClientConfiguration) {
     self.client = client
     self.configuration = configuration
+    files = [configuration.caFile, configuration.clientCertificate, configuration.clientKey].map { path in
+      path.flatMap { try? SystemFile.content(of: $0, limit: 1_000_000).bytes.hashValue }
+    }
   }
 
   /// Opens the connection for a request that will follow.
@@ -78,12 +83,13 @@ final class ExchangeTable {
     client.dropConnections()
   }
 
-  /// Uses the other table's client for later requests. If the configuration is the same, the client and its connection
-  /// are kept.
+  /// Uses the other table's client for later requests. If the configuration and its files are the same, the client and
+  /// its connection are kept.
   func replaceClient(with other: ExchangeTable) {
-    guard other.configuration != configuration else { return }
+    guard other.configuration != configuration || other.files != files else { return }
     earlierTraffic = traffic
     client = other.client
     configuration = other.configuration
+    files = other.files
   }
 }

@@ -49,11 +49,12 @@ final class LocalSockets {
       server.onLastMonitorGone = { [weak self] in self?.owner?.pass(.unmonitored) }
       controlServer = server
       controlProblem = nil
+      // The monitors of the previous socket were disconnected with it.
+      owner?.pass(.unmonitored)
     } catch {
+      // The previous socket remains, with those who have connected to it.
       report(error.message, after: &controlProblem)
     }
-    // The monitors of the previous socket were disconnected with it.
-    owner?.pass(.unmonitored)
   }
 
   /// Opens the socket for positions, unless it is already in place, or closes it.

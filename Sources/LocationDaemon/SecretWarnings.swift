@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
+import ExternalInput
 import HTTPMessages
 import ServiceManager
 
@@ -20,11 +21,21 @@ package enum SecretWarnings {
     }
   }
 
+  /// Whether a text is a private key, or a file of Google's with one.
+  package nonisolated static func isPrivateKey(_ text: String) -> Bool {
+    text.contains(text: "PRIVATE KEY-----") || text.contains(text: "\"private_key\"")
+  }
+
   /// What is probably wrong with the secret, and what to do; nil if nothing is.
   ///
   /// - Parameter header: the name of the header that contains the secret.
   static func problem(of secret: Secret, header: String) -> String? {
     let text = secret.reveal()
+    if isPrivateKey(text) {
+      return
+        "the secret is a private key, perhaps of a service account, which must never be in a vehicle, and is sent to the "
+        + "token provider: delete it here, revoke it, and write the box's own secret"
+    }
     if text.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7F }) {
       return
         "the secret has a line break or another control character in it, which no header can have; every request for a "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Expectations
 import FileTesting
+import Foundation
 import Glibc
 import Testing
 
@@ -17,6 +18,32 @@ struct TLSTests {
     var drive = NMEADrive()
     receiver.send(drive.next())
     try bench.wait("an update") { bench.emulator?.accepted.count == 1 }
+  }
+
+  @Test("a reload applies the new contents of ca_file, even if its path is the same")
+  func replacedAuthority() throws {
+    let bench = try TestBench()
+    let receiver = try bench.receiver()
+    let front = try TLSFront(.good, before: try #require(bench.emulator).port)
+    let authority = try bench.directory.write(
+      String(contentsOfFile: front.authority, encoding: .utf8), to: "ca.pem", mode: 0o644)
+    bench.settings["fleet_engine.endpoint"] = "\"https://localhost:\(front.port)\""
+    bench.settings["fleet_engine.ca_file"] = "\"\(authority)\""
+    let daemon = try bench.start(reading: receiver)
+    var drive = NMEADrive()
+    receiver.send(drive.next())
+    try bench.wait("an update") { daemon.shows("Online") }
+    let openssl = try ChildProcess(
+      "/usr/bin/openssl",
+      [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2", "-subj",
+        "/CN=another", "-keyout", bench.directory("another.key"), "-out", authority,
+      ])
+    try expectEqual(openssl.finish(), 0)
+    daemon.process.signal(SIGHUP)
+    try bench.wait("a reload") { daemon.notifications.count(of: "READY") == 2 }
+    receiver.send(drive.next())
+    try bench.wait("it is not trusted") { daemon.shows("(untrusted): localhost:\(front.port)") }
   }
 
   @Test(

@@ -14,6 +14,10 @@ struct SecretWarningsTests {
       ("\"Bearer s3cret\"", "is in quotes"), ("'s3cret'", "is in quotes"),
       ("Authorization: Bearer s3cret", "begins with the name of the header"),
       ("authorization:Bearer s3cret", "begins with the name of the header"),
+      (
+        "{\"type\": \"service_account\", \"private_key\": \"s3cret\"}", "is a private key, perhaps of a service account"
+      ),
+      ("-----BEGIN PRIVATE KEY-----\ns3cret", "is a private key, perhaps of a service account"),
       ("Bearer s3cret\n", "has a line break"), ("Bearer\u{7F}s3cret", "another control character"),
       ("Bearer\ts3cret", nil),
       ("Bearer s3cret", nil), ("Bearer \"s3cret\"", nil), ("\"", nil),

@@ -3,8 +3,8 @@ import Glibc
 import SystemCalls
 
 /// Notifies when a path that is missing or not accessible may have appeared: watches the directories of the path,
-/// including symbolic links such as `/dev/serial/by-id/…`, from the nearest existing one. It may notify too often, but
-/// never too rarely; the handler has to try the path.
+/// including symbolic links such as `/dev/serial/by-id/…`, from the nearest existing one. It may notify too often; the
+/// handler has to try the path. It does not notice that a directory above the watched ones is replaced.
 package final class PathWatch {
   /// A component of the path.
   private struct Step: Equatable {

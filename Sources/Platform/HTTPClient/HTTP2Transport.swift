@@ -51,7 +51,7 @@ final class HTTP2Transport {
 
     isolated deinit {
       connection?.wipe()
-      tls?.close()
+      tls?.close(discardingUnsent: hasUnansweredRequest)
     }
 
     var isOpen: Bool { connection != nil }

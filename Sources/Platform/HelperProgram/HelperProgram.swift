@@ -76,8 +76,16 @@ import Timekeeping
     do {
       try start(arguments, environment, deadline: deadline)
     } catch {
-      let why = "\(error)"
+      let why = HelperProgram.explanation(of: error)
       loop.defer { [weak self] in self?.finish(.notStarted(why)) }
+    }
+  }
+
+  private static func explanation(of error: any Error) -> String {
+    switch (error as? Errno)?.code {
+    case ENOEXEC: "\(error): its first line must name its interpreter, as in #!/bin/sh"
+    case ENOENT: "\(error): the program, or the interpreter that its first line names; it may end in a Windows line end"
+    default: "\(error)"
     }
   }
 
