@@ -47,6 +47,24 @@ enum Identifier {
     return other.map { "looks like \($0), and its ID is expected; this command shows both: gcloud projects list" }
   }
 
+  /// What is probably wrong with the ID of a provider or vehicle, though it is valid; nil if nothing is.
+  static func mistake(in text: String) -> String? {
+    if let scalar = text.unicodeScalars.first(where: { $0.properties.generalCategory == .format || $0 == "\u{A0}" }) {
+      let number = String(scalar.value, radix: 16, uppercase: true)
+      return
+        "has the invisible character U+\(String(repeating: "0", count: max(0, 4 - number.count)))\(number); remove it"
+    }
+    if text.count > 1, let first = text.first, "\"'".contains(first), first == text.last {
+      return "is in quotes that are part of it; remove them"
+    }
+    if text.contains("=") { return "contains \"=\"; only the value after it is expected" }
+    if let first = text.first, "${".contains(first) {
+      return
+        "begins with \"\(first)\", which is not replaced; `vehicle_id = { environment = \"NAME\" }` reads a variable"
+    }
+    return nil
+  }
+
   /// The mistake in the ID of a vehicle; nil if it is valid.
   static func problem(ofVehicle text: String) -> String? {
     if text == "*" { return "\"*\" means every vehicle; write the ID of this vehicle" }

@@ -17,24 +17,30 @@ extension SettingType where Value == String {
 
   /// The path of a file that must exist and be PEM. It is checked here, because libcurl would report it only with the
   /// first request.
-  static let pemFile = SettingType(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
-    let path = try path.read(value, context)
-    let bytes: [UInt8]
-    do throws(ConfigurationEnvironment.FileProblem) {
-      // Five times the size of a bundle of all public authorities.
-      bytes = try context.environment.readFile(path, 1_000_000)
-    } catch {
-      throw ValueProblem(
-        message: "\(path.printable) \(error.explanation); a PEM file is expected"
-          + (error == .permissionDenied ? " that the user of the service can read" : ""),
-        mayAppearLater: error == .missing)
+  static let certificateFile = pemFile(with: "CERTIFICATE")
+  static let keyFile = pemFile(with: "PRIVATE KEY")
+
+  /// - Parameter content: the end of the label of what the file must contain.
+  private static func pemFile(with content: String) -> SettingType {
+    SettingType(name: path.name, allowed: path.allowed) { value, context throws(ValueProblem) in
+      let path = try path.read(value, context)
+      let bytes: [UInt8]
+      do throws(ConfigurationEnvironment.FileProblem) {
+        // Five times the size of a bundle of all public authorities.
+        bytes = try context.environment.readFile(path, 1_000_000)
+      } catch {
+        throw ValueProblem(
+          message: "\(path.printable) \(error.explanation); a PEM file is expected"
+            + (error == .permissionDenied ? " that the user of the service can read" : ""),
+          mayAppearLater: error == .missing)
+      }
+      guard String(decoding: bytes, as: UTF8.self).contains(text: "\(content)-----") else {
+        throw ValueProblem(
+          message: "\(path.printable) is not the PEM file that is expected: it has no line -----BEGIN \(content)-----",
+          mayAppearLater: true)
+      }
+      return path
     }
-    guard String(decoding: bytes, as: UTF8.self).contains(text: "-----BEGIN ") else {
-      throw ValueProblem(
-        message: "\(path.printable) is not a PEM file: it has no line -----BEGIN …-----",
-        mayAppearLater: true)
-    }
-    return path
   }
 
   /// The path of a file that the node exporter's textfile collector reads. A relative path is relative to the daemon's

@@ -44,7 +44,8 @@ enum DaemonClient {
   /// daemon.
   static func refuseOperands(_ options: CommandLineOptions, of command: String) throws(CommandError) {
     guard let operand = options.operands.first else { return }
-    throw CommandError(.usage, "\(command): unexpected \"\(operand)\"; did you mean --\(operand.contains("/") ? "socket" : "instance") \(operand)?")
+    let option = operand.contains("/") ? "socket" : "instance"
+    throw CommandError(.usage, "\(command): unexpected \"\(operand)\"; did you mean --\(option) \(operand)?")
   }
 
   private static let instancePrefix = "/run/fleet-locationd-"

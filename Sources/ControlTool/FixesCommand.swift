@@ -116,6 +116,12 @@ enum FixesCommand: Command {
     guard SystemFile.resolved(input) != path else {
       throw CommandError(.usage, "fixes: --map \(path): is the recording; name another file, as in drive.svg")
     }
+    if let start = try? SystemFile.content(of: path, limit: 4).bytes.prefix(4), !start.isEmpty,
+      !start.elementsEqual("<svg".utf8)
+    {
+      throw CommandError(
+        .usage, "fixes: --map \(path): exists and is not a picture of this command; name another file, as in drive.svg")
+    }
     do throws(Errno) {
       try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644, isDurable: false, isUserDirectory: true)
     } catch {

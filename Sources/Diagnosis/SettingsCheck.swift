@@ -27,7 +27,9 @@ package struct SettingsCheck: Check {
     switch outcome {
     case .success(let file):
       report(.pass("\(file.files.joined(separator: ", ")): valid"))
-      for warning in file.warnings { report(.warn(.settingsWarning, "\(warning)", "The settings are valid all the same")) }
+      for warning in file.warnings {
+        report(.warn(.settingsWarning, "\(warning)", "The settings are valid all the same"))
+      }
     case .failure(let error):
       for diagnostic in error.diagnostics {
         report(.fail(.settingsMistake, "\(diagnostic)", "man fleet-locationd.toml describes every setting"))

@@ -47,7 +47,7 @@ struct TokenCheck: Check {
     let rejections: [TokenFailure.Reason] = [.status(400), .status(401), .status(403)]
     let isRejected = failure.map { rejections.contains($0.reason) } ?? false
     return warnings.map { warning in
-      let advice = "A new credential needs a restart of the service"
+      let advice = "A new credential needs a restart of the service; a file is read for each request"
       return isRejected
         ? .fail(.credentialWarning, warning, advice) : .warn(.credentialWarning, warning, advice)
     }

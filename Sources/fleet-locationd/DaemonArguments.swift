@@ -32,9 +32,9 @@ enum DaemonArguments: Equatable {
     Exit status: 0 success; 64 invalid arguments; 65 most positions of a recording were rejected, or it had none; 69 a
     file or credential of the settings was missing for 15 minutes, or the route or recording is missing; 71 the system
     denied a required resource, or a directory of the service was deleted; 73 another daemon uses the same directories,
-    or, started by hand, the service that reads these settings runs or is paused; 75 a recording could not be delivered;
-    77 (with --check) this user may not read the settings; 78 the settings, or a file that they name, are invalid or
-    cannot be read.
+    or, started by hand, the service that reads these settings runs or is paused; 74 the output could not be written;
+    75 a recording could not be delivered; 77 (with --check) this user may not read the settings; 78 the settings, or a
+    file that they name, are invalid or cannot be read.
 
     """
 

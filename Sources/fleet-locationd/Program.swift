@@ -28,8 +28,7 @@ enum Program {
   private static func check(_ path: String) -> Int32 {
     let result = SettingsCheckResult(of: path)
     writeError(result.errors)
-    write(result.output, to: STDOUT_FILENO)
-    return result.exitCode
+    return write(result.output, to: STDOUT_FILENO) ? result.exitCode : ExitCode.output
   }
 
   private static func serve(_ path: String) -> Int32 {
@@ -57,16 +56,20 @@ enum Program {
   }
 
   private static func writeOutput(_ text: String) -> Int32 {
-    write(text, to: STDOUT_FILENO)
-    return ExitCode.done
+    write(text, to: STDOUT_FILENO) ? ExitCode.done : ExitCode.output
   }
 
   private static func writeError(_ text: String) {
-    write(text, to: STDERR_FILENO)
+    _ = write(text, to: STDERR_FILENO)
   }
 
-  private static func write(_ text: String, to descriptor: Int32) {
-    // A closed pipe is not an error here.
-    try? Descriptor.write(Array(text.utf8), to: descriptor)
+  /// - Returns: false if the text could not be written. A closed pipe is not an error here.
+  private static func write(_ text: String, to descriptor: Int32) -> Bool {
+    do {
+      try Descriptor.write(Array(text.utf8), to: descriptor)
+    } catch {
+      return error.code == EPIPE
+    }
+    return true
   }
 }

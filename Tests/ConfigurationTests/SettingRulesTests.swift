@@ -75,7 +75,7 @@ struct SettingRulesTests {
     expectEqual(
       messages,
       [
-        "/etc/f/f.toml:9:22: token.client_certificate: /etc/f/empty.pem is not a PEM file: it has no line -----BEGIN …-----",
+        "/etc/f/f.toml:9:22: token.client_certificate: /etc/f/empty.pem is not the PEM file that is expected: it has no line -----BEGIN CERTIFICATE-----",
         "/etc/f/f.toml:10:14: token.client_key: /etc/f/locked.pem cannot be read: Permission denied; a PEM file is expected",
         "/etc/f/f.toml:12:11: fleet_engine.ca_file: /none.pem does not exist; a PEM file is expected",
       ])

@@ -25,10 +25,10 @@ struct TestMachine {
       }, variable: { variables[$0] }, hostname: { hostname })
   }
 
-  /// The machine with certificate files added.
+  /// The machine with files added that have a certificate and its key.
   func with(pem paths: [String]) -> TestMachine {
     var machine = self
-    for path in paths { machine.files[path] = Array("-----BEGIN CERTIFICATE-----\n".utf8) }
+    for path in paths { machine.files[path] = Array("-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n".utf8) }
     return machine
   }
 

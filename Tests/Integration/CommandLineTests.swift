@@ -133,7 +133,9 @@ struct CommandLineTests {
     let beside = try ChildProcess("fleet-locationd", ["--check", "--config", path])
     try expectEqual(beside.finish(), 0)
     expectEqual(beside.output.text, "\(path): valid\n")
-    expect(beside.errors.text.hasPrefix("the credential was not checked, because only the service gets it (to check it: sudo "))
+    expect(
+      beside.errors.text.hasPrefix(
+        "the credential was not checked, because only the service gets it (to check it: sudo "))
     expect(beside.errors.text.contains("credential token-provider") && beside.errors.text.contains("was not checked"))
     bench.settings["vehicle.vehicle_id"] = "\"truck/17\""
     try bench.writeSettings()

@@ -16,7 +16,7 @@ extension Settings {
       isDestinationNeutral: true,
       "Request timeout. Opening a connection (name lookup, TCP and TLS) may take at most 10 s of it."),
     Setting(
-      "ca_file", \.fleetEngine.client.caFile, .pemFile,
+      "ca_file", \.fleetEngine.client.caFile, .certificateFile,
       "PEM file of the certificate authorities to trust. Default: those of the system."),
     Setting(
       "transport", \.fleetEngine.client.transport, .choice, isDestinationNeutral: true,
@@ -24,7 +24,8 @@ extension Settings {
     ),
     Setting(
       "proxy", \.fleetEngine.client.proxy, .proxy,
-      "Proxy for the connection. Default: no proxy; environment variables such as `https_proxy` are ignored."),
+      "Proxy for the connection, as in `\"http://proxy.example.com:3128\"`; without a port, 1080, or 443 with https. Default: no proxy; environment variables such as `https_proxy` are ignored."
+    ),
   ]
 }
 

@@ -70,17 +70,17 @@ struct TokenSection {
       "Whether the token is cached for a restart, in memory that only the service can read (`$RUNTIME_DIRECTORY`), never across a reboot. Then upgrading a whole fleet causes no burst of requests to the provider. Without effect for `provider = \"file\"`."
     ),
     Setting(
-      "ca_file", \.token.client.caFile, .pemFile, for: "http",
+      "ca_file", \.token.client.caFile, .certificateFile, for: "http",
       "PEM file of the certificate authorities to trust. Default: those of the system."),
     Setting(
-      "client_certificate", \.token.client.clientCertificate, .pemFile, for: "http",
+      "client_certificate", \.token.client.clientCertificate, .certificateFile, for: "http",
       "PEM file of the client certificate for the provider (mutual TLS)."),
     Setting(
-      "client_key", \.token.client.clientKey, .pemFile, for: "http", "PEM file of the client certificate's private key."
+      "client_key", \.token.client.clientKey, .keyFile, for: "http", "PEM file of the client certificate's private key."
     ),
     Setting(
       "proxy", \.token.client.proxy, .proxy, for: "http",
-      "Proxy for the connection to the provider. Default: no proxy; environment variables such as `https_proxy` are ignored."
+      "Proxy for the connection to the provider, as in `\"http://proxy.example.com:3128\"`; without a port, 1080, or 443 with https. Default: no proxy; environment variables such as `https_proxy` are ignored."
     ),
   ]
 

@@ -36,8 +36,11 @@ extension Settings {
         "is this machine's host name, \"\(vehicle.vehicleID)\", which looks like the default of its image; "
           + "set the vehicle's: hostnamectl hostname ID")
     }
-    if let mistake = Identifier.mistake(inProject: vehicle.providerID) {
+    if let mistake = Identifier.mistake(inProject: vehicle.providerID) ?? Identifier.mistake(in: vehicle.providerID) {
       reader.warning(about: \Settings.vehicle.providerID, mistake)
+    }
+    if let mistake = Identifier.mistake(in: vehicle.vehicleID) {
+      reader.warning(about: \Settings.vehicle.vehicleID, mistake)
     }
     guard reader.isValid(\Settings.vehicle.service) else { return }
     reader.reportKeysOfOtherChoices(in: .vehicle, of: vehicle.service.name)

@@ -58,6 +58,9 @@ enum SetupCommand: Command {
         .usage, "setup: unexpected argument; every answer has its option, and the credential is in a file")
     }
     let instance = try Instance.name(options, conflictingWith: "config")
+    if let instance, let problem = SetupPlan.problem(ofInstance: instance) {
+      throw CommandError(.usage, "setup: --instance \"\(instance)\" \(problem)")
+    }
     let isDryRun = options.has("dry-run")
     guard isDryRun || geteuid() == 0 else {
       throw CommandError(.permission, "setup: permission denied; run it as root")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPMessages
+import LocationDaemon
 
 /// What `setup` writes and runs.
 struct SetupPlan {
@@ -70,9 +71,24 @@ struct SetupPlan {
   /// Maximum size of a credential in bytes.
   static let maxCredentialSize = 8192
 
+  /// Why a new instance cannot have this name; nil if it can.
+  static func problem(ofInstance text: String) -> String? {
+    if text == name { return "has the settings file of the main daemon; leave the option out, or name the vehicle" }
+    let isName = text.utf8.allSatisfy {
+      UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 || "0123456789._-".utf8.contains($0)
+    }
+    return isName && !text.hasPrefix("-")
+      ? nil : "is not a name that needs no escape in systemd: letters, digits, \".\", \"_\" and \"-\" are expected"
+  }
+
   /// Why a text cannot be the value of a header, without the text; nil if it can.
   static func problem(ofCredential text: String) -> String? {
     if text.isEmpty { return "the credential is empty" }
+    if SecretWarnings.isPrivateKey(text) {
+      return
+        "the credential is a private key, perhaps of a service account, which must never be in a vehicle: delete it here "
+        + "and revoke it; the box's own secret for the token provider is expected"
+    }
     if text.utf8.count > maxCredentialSize { return "the credential is longer than \(maxCredentialSize) bytes" }
     guard text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
       return "the credential has characters that are not allowed in a header, such as a line end"
