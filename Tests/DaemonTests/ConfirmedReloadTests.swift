@@ -3,6 +3,7 @@ import AgentTesting
 import Authorization
 import Expectations
 import FixSources
+import FleetEngine
 import HTTPMessages
 import Observability
 import Positioning
@@ -334,7 +335,41 @@ struct ConfirmedReloadTests {
           && !effects.contains(.readKeptSettings(isReverting: true)))
       expect(daemon.run?.publication.settings.unconfirmedReason != nil)
       expect(handle(.deadline, at: 99).allSatisfy { if case .event(.settingsUnconfirmed) = $0 { false } else { true } })
+      // The same settings, read again, are not confirmed by that.
+      _ = handle(.request(id: 5, .reload), at: 100)
+      expect(handle(.settingsRead(.valid(try Self.configuration(parts))), at: 100).contains(.useSettings))
+      expect(daemon.run?.publication.settings.unconfirmedReason != nil)
     }
+  }
+
+  @Test("the reason for which settings are reverted, which every user can read, has none of the server's text")
+  mutating func foreignText() throws {
+    var fixture = try AgentFixture()
+    _ = handle(.vehicle(.sources([AgentFixture.source])), at: 0)
+    _ = handle(.vehicle(.source(0, .reading("/dev/gps0"))), at: 0)
+    _ = reload(try Self.configuration(Self.parts()), at: 1)
+    var fix = Fix(coordinate: try #require(Coordinate(latitude: 48, longitude: 11)), time: .utc(Self.moment(2).wall))
+    (fix.speed, fix.horizontalAccuracy, fix.satellites) = (0, 3, 9)
+    _ = handle(.vehicle(.source(0, .fix(fix))), at: 2)
+    _ = handle(.vehicle(.tokenEnded(id: 1, fixture.token())), at: 2)
+    let answer = #"{"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "a parcel at 48.1, 11.5"}}"#
+    // The first rejection may be due to the compact form.
+    for id in [1, 2] as [UInt64] {
+      _ = handle(.vehicle(.updateEnded(id: id, .response(HTTPResponse(status: 400, body: Array(answer.utf8))))), at: 3)
+    }
+    let snapshot = try #require(daemon.run).vehicle.snapshot(at: Self.moment(4))
+    expectEqual(snapshot.failure?.message.contains("parcel"), true)
+    var effects: [Daemon.Effect] = []
+    for second in 4...70 as ClosedRange<Int64> {
+      fix.time = .utc(Self.moment(second).wall)
+      effects += handle(.vehicle(.source(0, .fix(fix))), at: second) + handle(.deadline, at: second)
+    }
+    expect(effects.contains(.readKeptSettings(isReverting: true)))
+    var kept = try Self.configuration(Self.old)
+    kept.settingsText = nil
+    _ = handle(.keptSettingsRead(.read(.valid(kept))), at: 70)
+    let reason = try #require(daemon.run?.publication.settings.revertReason)
+    expect(reason.contains("INVALID_ARGUMENT") && !reason.contains("parcel"), "\(reason)")
   }
 
   @Test("a reload that arrives while the previous settings are being read takes precedence")

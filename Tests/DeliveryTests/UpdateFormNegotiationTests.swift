@@ -205,6 +205,14 @@ struct UpdateFormNegotiationTests {
     expectEqual(tunnel.form, .compact)
     _ = tunnel.fail(nil, .timedOut)
     expectEqual(tunnel.form, .plain)
+    // The first response shows that the network was the cause: the backlog is sent in the compact form.
+    expectEqual(tunnel.accept(), .plain)
+    expectEqual(tunnel.form, .compact)
+    // If it was not, the next failure ends the attempt, for longer.
+    _ = tunnel.fail(nil, .timedOut)
+    expectEqual(tunnel.form, .plain)
+    expectEqual(tunnel.accept(), .plain)
+    expectEqual(tunnel.form, .plain)
   }
 
   @Test("with compact_updates = off all updates are plain, and the result so far is kept")

@@ -37,6 +37,12 @@ struct ReplayTimelineTests {
     expectEqual(played.map(\.time), played.map { ($0.due * 1000).rounded(.down) / 1000 })
   }
 
+  @Test("however small the pace is, a fix is only due later", arguments: [1e-9, 1e-300, .leastNonzeroMagnitude])
+  func tinyPace(pace: Double) throws {
+    let played = try play([0, 10, 20], pace: pace, shiftsTimes: true, base: ReplayTimelineTests.start.wall)
+    expect(played[1].due > 1e9 && played[2].due >= played[1].due)
+  }
+
   @Test("if times are not shifted, fixes keep their recorded times, and are due after the recorded intervals")
   func keeps() throws {
     let played = try play([0, 1, 3], pace: 1, shiftsTimes: false, base: ReplayTimelineTests.recorded)

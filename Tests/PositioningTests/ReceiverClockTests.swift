@@ -40,6 +40,18 @@ struct ReceiverClockTests {
     expectEqual(check(&clock, 20, ahead: 0), .settled(change: .zero - change))
   }
 
+  @Test("a known error is still corrected when no server has given the time for long")
+  func withoutBounds() {
+    var clock = ReceiverClock()
+    for second in 1..<20 { _ = check(&clock, second, ahead: 3600) }
+    let offset = clock.offset
+    let outcome = clock.check(
+      ReceiverClockTests.truth + .seconds(100_000 + 3600), bounds: nil, after: nil, agreement: (5, .seconds(3)),
+      at: .boot + .seconds(100_000))
+    expectEqual(outcome, .settled(change: .zero))
+    expect(clock.offset == offset && offset >= .seconds(3598))
+  }
+
   @Test(
     "even if the response took 12 s, local time is corrected exactly, and no other correction leaves a timestamp ahead")
   func localTime() {

@@ -63,6 +63,10 @@ struct LifecycleTests {
 
   @Test("a run that is stopped for a restart ends with the result `restarting`, unless a stop was already requested")
   func restart() {
+    var draining = Lifecycle()
+    _ = draining.drain(until: LifecycleTests.later)
+    _ = draining.stop(until: LifecycleTests.soon, isRestart: true)
+    expectEqual(draining.finish(undelivered: 0, Statistics()).result, .restarting)
     var lifecycle = Lifecycle()
     expectEqual(lifecycle.stop(until: LifecycleTests.soon, isRestart: true), true)
     expectEqual(lifecycle.stop(until: LifecycleTests.later), false)
