@@ -51,7 +51,7 @@ extension SettingType where Value == [SimulationSettings.Canyon] {
 }
 
 extension SettingType where Value == Duration {
-  /// A duration that may be negative.
+  /// A signed duration.
   static func offset(upTo limit: Duration) -> SettingType {
     let limitText = Quantity.text(limit)
     let magnitudeType = SettingType.duration(.zero...limit)

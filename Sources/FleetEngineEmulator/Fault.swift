@@ -132,7 +132,7 @@ package struct Fault: Equatable, Sendable {
     }
   }
 
-  /// The beginning of a log line about a request that it applied to.
+  /// Prefix of the log line for a request that the fault affected.
   var label: String { commandName.isEmpty ? "fault" : commandName }
 
   /// One line for the log and for `/debug/stats`.

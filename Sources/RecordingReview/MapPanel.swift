@@ -73,7 +73,7 @@ struct MapPanel {
     drawScaleBar(into: &picture)
   }
 
-  /// Draws numbers from 1 on at the start of the episodes.
+  /// Draws each episode's number at its start.
   func mark(_ episodes: [ClosedRange<Int>], into picture: inout SVGPicture) {
     var occupied: [(Double, Double)] = []
     for (index, episode) in episodes.enumerated() {

@@ -80,7 +80,7 @@ nonisolated enum FailureTable {
     [" alert certificate", " alert bad certificate", " alert unknown ca"].contains { message.contains(text: $0) }
   }
 
-  /// libcurl's text without the time that it took, as in ` after 3 ms`: so that equal failures have equal texts.
+  /// libcurl's message without the elapsed time, as in ` after 3 ms`: so that equal failures have equal texts.
   private static func withoutDuration(_ text: String) -> String {
     guard let (before, after) = text.parts(around: " after ") else { return text }
     let rest = after.drop { $0.isASCII && $0.isNumber }

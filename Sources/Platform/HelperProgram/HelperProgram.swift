@@ -98,7 +98,7 @@ import Timekeeping
   /// Kills the program at once, without calling the completion handler.
   package func cancel() {
     completion = nil
-    // The supervisor is not reaped yet, so the process ID is valid. Its end is awaited on the loop.
+    // The supervisor is not reaped yet, so the process ID is valid. The loop reports its exit.
     if supervisorID > 0 { killAll() } else { close() }
   }
 

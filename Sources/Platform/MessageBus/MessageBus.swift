@@ -235,7 +235,7 @@ package enum MessageBusErrorCode: Sendable {
 }
 
 extension String {
-  /// Text from another program, on one line, for a sentence.
+  /// Text from another program, reduced to one line for use in a message.
   fileprivate var onOneLine: String {
     String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }).prefix(200))
   }
