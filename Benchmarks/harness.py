@@ -6,22 +6,21 @@ import select
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TLS_FRONT = os.path.join(HERE, "..", "Tests", "Interop", "tls-front.sh")
+INTEROP = os.path.join(HERE, "..", "Tests", "Interop")
+sys.path.insert(0, INTEROP)
+from trial import free_port  # noqa: E402
+
+TLS_FRONT = os.path.join(INTEROP, "tls-front.sh")
 # Maximum size of a TLS record with only a frame that is not part of a request or a response, such as the server's WINDOW_UPDATE (35 bytes).
 CONTROL_FRAME = 42
 # IPv4, TCP, and the timestamps that Linux sends with every segment.
 SEGMENT_HEADER = 20 + 20 + 12
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Server:

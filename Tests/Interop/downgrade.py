@@ -18,7 +18,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -26,7 +25,7 @@ import tempfile
 import time
 import urllib.request
 
-from trial import Failure, Record, epoch_seconds, positions
+from trial import Failure, Record, epoch_seconds, free_port, positions
 
 # The seconds for which a release drives without Fleet Engine, with a position a second.
 DRIVE = 8
@@ -61,9 +60,7 @@ class Trial:
         self.work, self.route = work, route
         self.state = f"{work}/state"
         os.mkdir(self.state, 0o700)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.record = f"{work}/record.jsonl"
         self.emulator = subprocess.Popen(
             [emulator, "--port", str(self.port), "--ready-file", f"{work}/ready", "--record", self.record, "--quiet"],

@@ -26,6 +26,8 @@ import threading
 import time
 import urllib.parse
 
+from trial import free_port
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROGRAM = ROOT / "packaging/fleet/first-hour"
@@ -272,8 +274,7 @@ class Bench:
         self.front = TLSFront(self.directory, self.nghttpx())
 
     def nghttpx(self, *options):
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
+        port = free_port()
         process = subprocess.Popen(
             ["nghttpx", "--conf=/dev/null", f"--frontend=127.0.0.1,{port};no-tls", f"--backend=127.0.0.1,{self.server.server_port}",
              "--workers=1", "--accesslog-file=/dev/null", f"--errorlog-file={self.directory}/nghttpx.log", *options])

@@ -22,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import gpsd_drive  # noqa: E402
-from trial import Record  # noqa: E402
+from trial import Record, free_port  # noqa: E402
 
 PERIOD = 0.5
 # A hundred kilometres away: the positions of hostile senders.
@@ -40,12 +40,6 @@ def until(seconds, condition, what):
         # Once more after the end, because this program, too, may have had to wait.
         check(time.monotonic() < end or condition(), f"{what}: not within {seconds} s")
         time.sleep(0.05)
-
-
-def free_port(kind=socket.SOCK_STREAM):
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def can_connect(port):

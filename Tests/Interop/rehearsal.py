@@ -28,7 +28,7 @@ import sys
 import threading
 import time
 
-from trial import Failure, Record, epoch_seconds, positions, print_tail, work_directory
+from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, work_directory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Seconds between the fixes of a receiver.
@@ -213,7 +213,7 @@ class Rehearsal:
         self.vehicles = [Vehicle(number, len(str(vehicles))) for number in range(1, vehicles + 1)]
         self.outage = max(3, min(20, seconds // 6))
         self.base = self.free_range(vehicles)
-        self.port, self.front_port = self.free_port(), self.free_port()
+        self.port, self.front_port = free_port(), free_port()
         self.record = Record(f"{work}/record.jsonl")
         self.emulator = self.front = self.page = self.receivers = None
         self.figures = {}
@@ -224,12 +224,6 @@ class Rehearsal:
         self.largest = 0.0
 
     # -- Parts
-
-    @staticmethod
-    def free_port():
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
 
     @staticmethod
     def free_range(count):

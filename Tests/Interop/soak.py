@@ -24,7 +24,7 @@ import time
 import tty
 import urllib.request
 
-from trial import Failure, Record, epoch_seconds, positions, print_tail, work_directory
+from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, work_directory
 
 # The time after the receiver's return until it is opened, and until the filter accepts its fixes again.
 REGAIN = 6
@@ -118,16 +118,10 @@ class Soak:
         self.samples = []
         self.daemon = self.emulator = None
         self.front = None
-        self.port, self.front_port = self.free_port(), self.free_port()
+        self.port, self.front_port = free_port(), free_port()
         self.record = Record(f"{work}/record.jsonl")
 
     # -- Parts
-
-    @staticmethod
-    def free_port():
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
 
     def start_front(self):
         front = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls-front.sh")

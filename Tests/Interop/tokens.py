@@ -23,6 +23,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth import exceptions
 from google.auth import jwt as google_jwt
 
+from trial import free_port
+
 AUDIENCE = "https://fleetengine.googleapis.com/"
 VEHICLE = "truck-17"
 ACCOUNT = "driver@interop.iam.gserviceaccount.com"
@@ -168,9 +170,7 @@ def backend_of_the_guide(trial, account, directory):
     for name, value in [("service-account.json", account), ("boxes.json", {VEHICLE: CREDENTIAL})]:
         with open(os.path.join(work, name), "w") as file:
             json.dump(value, file)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     assert "8701" in program
     backend = subprocess.Popen(
         [sys.executable, "-c", program.replace("8701", str(port))], cwd=work, stderr=subprocess.DEVNULL)

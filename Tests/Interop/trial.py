@@ -5,6 +5,7 @@ import datetime
 import json
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 
@@ -16,6 +17,13 @@ class Failure(Exception):
 def epoch_seconds(text):
     """An RFC 3339 time as seconds since 1970."""
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def free_port(kind=socket.SOCK_STREAM):
+    """A port of the loopback on which nothing listens."""
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Record:

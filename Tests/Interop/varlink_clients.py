@@ -21,7 +21,7 @@ import urllib.request
 
 import varlink
 
-from trial import Failure, Record, print_tail, work_directory
+from trial import Failure, Record, free_port, print_tail, work_directory
 
 BIN = os.path.abspath(sys.argv[1])
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -54,9 +54,7 @@ class Daemon:
         os.chmod(self.directory, 0o2750)
         self.positions = f"{self.directory}/{os.path.basename(work)}.sock"
         self.processes = []
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = self.port = probe.getsockname()[1]
+        port = self.port = free_port()
         self.start([f"{BIN}/fleet-engine-emulator", "--port", str(port), "--ready-file", f"{work}/ready", "--quiet"])
         until("the emulator", lambda: os.path.exists(f"{work}/ready"))
         self.settings = f"{work}/fleet-locationd.toml"

@@ -11,13 +11,15 @@ import os
 import pathlib
 import re
 import shlex
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Interop"))
+from trial import free_port  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FILES = ROOT / "packaging/fleet/prometheus"
@@ -46,11 +48,6 @@ def unpack(package, program):
         os.chmod(place, 0o755)
         subprocess.run(["apt-get", "download", "-q", package], cwd=place, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         subprocess.run(["dpkg", "-x", os.path.join(place, os.listdir(place)[0]), TOOLS], check=True)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
 
 
 class Fleet(http.server.BaseHTTPRequestHandler):
