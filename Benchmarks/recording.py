@@ -5,16 +5,13 @@
 RMC, GGA and GSA each second, of a vehicle that drives along a winding road at about 14 m/s, without noise: the same bytes each time.
 """
 import math
+import os
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Tests", "Interop"))
+from trial import sentence  # noqa: E402
+
 METRES_PER_DEGREE = 111_195
-
-
-def sentence(body):
-    checksum = 0
-    for byte in body.encode():
-        checksum ^= byte
-    return f"${body}*{checksum:02X}\r\n"
 
 
 def angle(degrees, width, positive, negative):

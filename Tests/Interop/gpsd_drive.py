@@ -15,17 +15,10 @@ import sys
 import time
 import tty
 
-from trial import Record, positions
+from trial import Record, positions, sentence
 
 SENTENCES = 3
 PERIOD = 0.5
-
-
-def sentence(body):
-    checksum = 0
-    for character in body:
-        checksum ^= ord(character)
-    return f"${body}*{checksum:02X}\r\n"
 
 
 def angle(degrees, width, letters):

@@ -22,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import gpsd_drive  # noqa: E402
-from trial import Record, free_port  # noqa: E402
+from trial import Record, free_port, sentence  # noqa: E402
 
 PERIOD = 0.5
 # A hundred kilometres away: the positions of hostile senders.
@@ -295,8 +295,8 @@ def datagrams(bench):
 
     def write(sentences):
         # A write is a datagram; without line ends, as some routers send them.
-        for sentence in sentences:
-            os.write(feed.child.stdin.fileno(), sentence.strip().encode())
+        for each in sentences:
+            os.write(feed.child.stdin.fileno(), each.strip().encode())
             time.sleep(0.01)
 
     drive = Drive(write)
@@ -414,7 +414,7 @@ def talkers(bench):
         while not over.wait(1):
             for number, talker in enumerate(talking):
                 try:
-                    talker.sendall(gpsd_drive.sentence("GPTXT,01,01,02,no fix").encode())
+                    talker.sendall(sentence("GPTXT,01,01,02,no fix").encode())
                 except OSError:
                     talking[number] = socket.create_connection(("127.0.0.1", port))
 
@@ -472,7 +472,7 @@ def ports(bench):
 def forged(count):
     now = datetime.datetime.now(datetime.timezone.utc)
     body = FORGED.format(clock=f"{now:%H%M%S}.00", date=f"{now:%d%m%y}")
-    return (gpsd_drive.sentence(body) * count).encode()
+    return (sentence(body) * count).encode()
 
 
 def cpu(pid):

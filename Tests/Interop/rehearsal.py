@@ -28,7 +28,7 @@ import sys
 import threading
 import time
 
-from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, work_directory
+from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, sentence, work_directory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Seconds between the fixes of a receiver.
@@ -72,13 +72,6 @@ class Drive:
         latitude = self.centre[0] + self.radius * math.sin(angle) / 111_200
         longitude = self.centre[1] + self.radius * math.cos(angle) / (111_200 * math.cos(math.radians(self.centre[0])))
         return latitude, longitude, -math.degrees(angle) % 360
-
-
-def sentence(text):
-    check = 0
-    for byte in text.encode():
-        check ^= byte
-    return f"${text}*{check:02X}\r\n"
 
 
 def minutes_of(degrees, width, letters):

@@ -24,7 +24,7 @@ import time
 import tty
 import urllib.request
 
-from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, work_directory
+from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, sentence, work_directory
 
 # The time after the receiver's return until it is opened, and until the filter accepts its fixes again.
 REGAIN = 6
@@ -78,13 +78,6 @@ class Receiver:
             # Like a real receiver, it does not wait for a reader.
             self.regain()
 
-    @staticmethod
-    def sentence(text):
-        check = 0
-        for byte in text.encode():
-            check ^= byte
-        return f"${text}*{check:02X}\r\n"
-
     def pump(self):
         """Sends the fixes that are due."""
         while time.monotonic() >= self.begin + self.count:
@@ -99,8 +92,8 @@ class Receiver:
             hours, day = clock.strftime("%H%M%S.00"), clock.strftime("%d%m%y")
             north = f"{int(latitude):02d}{(latitude % 1) * 60:07.4f},N,01130.0000,E"
             self.write(
-                (self.sentence(f"GPRMC,{hours},A,{north},27.0,0.0,{day},,,A")
-                 + self.sentence(f"GPGGA,{hours},{north},1,09,0.9,519.0,M,46.0,M,,")).encode())
+                (sentence(f"GPRMC,{hours},A,{north},27.0,0.0,{day},,,A")
+                 + sentence(f"GPGGA,{hours},{north},1,09,0.9,519.0,M,46.0,M,,")).encode())
             self.sent.append(stamp)
             if time.monotonic() > due + LATE:
                 self.regain()

@@ -26,6 +26,14 @@ def free_port(kind=socket.SOCK_STREAM):
         return probe.getsockname()[1]
 
 
+def sentence(body):
+    """A sentence of NMEA 0183: the body with its checksum and line end."""
+    checksum = 0
+    for byte in body.encode():
+        checksum ^= byte
+    return f"${body}*{checksum:02X}\r\n"
+
+
 class Record:
     """The lines of JSON that a program is writing, such as the requests that an emulator records (--record)."""
 

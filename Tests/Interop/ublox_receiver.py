@@ -13,6 +13,8 @@ import sys
 import time
 import tty
 
+from trial import sentence
+
 link, state_file = sys.argv[1:3]
 state = {"nmea": "--binary" not in sys.argv, "ubx": True, "rate": 1000, "model": 0}
 saved = {}
@@ -28,13 +30,6 @@ def message(cls, kind, payload=b""):
         a = (a + byte) & 255
         b = (b + a) & 255
     return b"\xb5\x62" + body + bytes((a, b))
-
-
-def sentence(body):
-    checksum = 0
-    for character in body:
-        checksum ^= ord(character)
-    return f"${body}*{checksum:02X}\r\n".encode()
 
 
 def write_state():
@@ -87,8 +82,8 @@ def epoch():
     if state["ubx"]:
         out += message(0x01, 0x07, bytes(92))
     if state["nmea"]:
-        out += sentence(f"GNGGA,{clock},4807.03800,N,01131.00000,E,1,10,0.9,545.4,M,46.9,M,,")
-        out += sentence(f"GNRMC,{clock},A,4807.03800,N,01131.00000,E,10.0,84.4,{date},,,A")
+        out += sentence(f"GNGGA,{clock},4807.03800,N,01131.00000,E,1,10,0.9,545.4,M,46.9,M,,").encode()
+        out += sentence(f"GNRMC,{clock},A,4807.03800,N,01131.00000,E,10.0,84.4,{date},,,A").encode()
     return out
 
 
