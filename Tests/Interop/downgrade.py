@@ -25,10 +25,12 @@ import tempfile
 import time
 import urllib.request
 
-from trial import Failure, Record, epoch_seconds, free_port, positions
+from trial import Failure, Record, epoch_seconds, free_port, positions, until
 
 # The seconds for which a release drives without Fleet Engine, with a position a second.
 DRIVE = 8
+# The seconds within which what is expected must happen.
+WAIT = 40
 
 # What NEW has and OLD lacks: keys of sections that OLD knows, and of other sections; files in the state directory, and
 # the file beside the settings.
@@ -65,7 +67,7 @@ class Trial:
         self.emulator = subprocess.Popen(
             [emulator, "--port", str(self.port), "--ready-file", f"{work}/ready", "--record", self.record, "--quiet"],
             stdout=subprocess.DEVNULL)
-        self.until(lambda: os.path.exists(f"{work}/ready"), "the emulator does not start")
+        until(WAIT, "the emulator starts", lambda: os.path.exists(f"{work}/ready"))
         self.positions = f"{work}/positions"
         os.mkdir(self.positions, 0o700)
         self.write()
@@ -89,15 +91,6 @@ class Trial:
         with open(f"{self.work}/daemon.toml", "w") as file:
             for section, keys in sections.items():
                 print(f"[{section}]", *(f"{key} = {value}" for key, value in keys.items()), sep="\n", file=file)
-
-    @staticmethod
-    def until(condition, why, limit=40):
-        end = time.monotonic() + limit
-        while not condition():
-            # Once more after the end, because this program, too, may have had to wait.
-            if time.monotonic() > end and not condition():
-                raise Failure(why)
-            time.sleep(0.1)
 
     def ask(self, path, method="GET", body=None):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=body, method=method)
@@ -156,9 +149,7 @@ class Trial:
     def send(self, folder, log, stored):
         """Runs a release that must send the positions in the file."""
         daemon = self.run(folder, log)
-        self.until(
-            lambda: stored <= self.arrived() or daemon.poll() is not None,
-            f"{len(stored - self.arrived())} of {len(stored)} positions have not arrived")
+        until(WAIT, f"all {len(stored)} positions arrive", lambda: stored <= self.arrived() or daemon.poll() is not None)
         self.end(daemon, log)
         if missing := stored - self.arrived():
             raise Failure(f"{len(missing)} of {len(stored)} positions have not arrived: {open(log).read()}")
@@ -173,7 +164,7 @@ def remembered(trial, first, second):
     log = f"{trial.work}/fifth.log"
     daemon = trial.run(first, log)
     before = trial.arrived()
-    trial.until(lambda: trial.arrived() > before, "no update is accepted")
+    until(WAIT, "an update is accepted", lambda: trial.arrived() > before)
     trial.command(first, "pause")
     trial.end(daemon, log)
     sent, issued, volume = trial.arrived(), trial.tokens(), trial.volume()
@@ -184,7 +175,7 @@ def remembered(trial, first, second):
     if trial.arrived() != sent:
         raise Failure(f"the other release has sent positions during a pause: {open(log).read()}")
     trial.command(second, "resume")
-    trial.until(lambda: trial.arrived() > sent, "no update is accepted after the pause")
+    until(WAIT, "an update is accepted after the pause", lambda: trial.arrived() > sent)
     trial.end(daemon, log)
     if trial.tokens() != issued:
         raise Failure(f"the other release has requested a token although there was one: {open(log).read()}")
@@ -211,7 +202,7 @@ def everything(trial, old, new):
     # The settings that the older release has stored.
     trial.write("trips")
     daemon = trial.run(old, f"{work}/old.log")
-    trial.until(lambda: exists(f"{state}/kept-settings.toml"), "the older release has kept no settings")
+    until(WAIT, "the older release keeps its settings", lambda: exists(f"{state}/kept-settings.toml"))
     trial.end(daemon, f"{work}/old.log")
     first = trial.store(old, f"{work}/old.log")
 
@@ -222,9 +213,9 @@ def everything(trial, old, new):
     log = f"{work}/new.log"
     trial.fault(**{"for": "compressed", "status": 415, "times": 1000})
     daemon = trial.run(new, log)
-    trial.until(lambda: os.listdir(trial.positions), "there is no socket with positions")
-    trial.until(lambda: first <= trial.arrived(), "not all positions of the older release have arrived")
-    trial.until(lambda: not exists(f"{state}/settings-confirmation"), "the new settings are not confirmed")
+    until(WAIT, "there is a socket with positions", lambda: os.listdir(trial.positions))
+    until(WAIT, "all positions of the older release arrive", lambda: first <= trial.arrived())
+    until(WAIT, "the new settings are confirmed", lambda: not exists(f"{state}/settings-confirmation"))
     trial.command(new, "offline")
     trial.end(daemon, log)
     trial.ask("/debug/faults", "DELETE")
@@ -249,7 +240,7 @@ def everything(trial, old, new):
     # The newer release is off duty as before, and an update confirms its settings.
     log = f"{work}/new.log"
     trial.send(new, log, third)
-    trial.until(lambda: not exists(f"{state}/settings-confirmation"), "the settings are not confirmed after the downgrade", 1)
+    until(1, "the settings are confirmed after the downgrade", lambda: not exists(f"{state}/settings-confirmation"))
     present("offline", "update-form")
     return [len(first), len(second), len(third)]
 

@@ -22,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import gpsd_drive  # noqa: E402
-from trial import Record, free_port, sentence  # noqa: E402
+from trial import Record, free_port, sentence, until  # noqa: E402
 
 PERIOD = 0.5
 # A hundred kilometres away: the positions of hostile senders.
@@ -32,14 +32,6 @@ FORGED = "GPRMC,{clock},A,3435.000000,S,15115.000000,E,10.000,0.00,{date},,,A"
 def check(is_so, what):
     if not is_so:
         raise AssertionError(what)
-
-
-def until(seconds, condition, what):
-    end = time.monotonic() + seconds
-    while not condition():
-        # Once more after the end, because this program, too, may have had to wait.
-        check(time.monotonic() < end or condition(), f"{what}: not within {seconds} s")
-        time.sleep(0.05)
 
 
 def can_connect(port):
@@ -86,7 +78,7 @@ class Bench:
         os.chmod(self.path, 0o755)
         self.run("fleet-engine-emulator", "--port", "0", "--ready-file", f"{self.path}/url", "--record",
                  f"{self.path}/requests", "--quiet")
-        until(10, lambda: os.path.exists(f"{self.path}/url") and os.path.getsize(f"{self.path}/url"), "the emulator")
+        until(10, "the emulator", lambda: os.path.exists(f"{self.path}/url") and os.path.getsize(f"{self.path}/url"))
         self.url = open(f"{self.path}/url").read().strip()
         self.daemon = None
 
@@ -146,7 +138,7 @@ interval = "0s"
 
     def more(self, number, what):
         before = self.count()
-        until(30, lambda: self.count() >= before + number, f"{number} updates {what}")
+        until(30, f"{number} updates {what}", lambda: self.count() >= before + number)
 
     def judge(self, truth, least):
         """Checks that every position is one of the drive, in order of time."""
@@ -210,12 +202,12 @@ def server(bench):
     port, feed = free_port(), Feed()
     # This socat accepts one connection, which the daemon would close in a silence.
     bench.start(f'type = "nmea-tcp"\naddress = "localhost:{port}"', silence="30s")
-    until(10, lambda: "nothing listens there" in bench.log_text(), "that nothing listens is reported")
+    until(10, "that nothing listens is reported", lambda: "nothing listens there" in bench.log_text())
     feed.child = pipe_to(bench, f"TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr")
     drive = Drive(feed)
     bench.more(3, "from socat")
     feed.child.kill()
-    until(10, lambda: "closed by the other side" in bench.log_text(), "the end of socat is reported")
+    until(10, "the end of socat is reported", lambda: "closed by the other side" in bench.log_text())
     feed.child = pipe_to(bench, f"TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr")
     bench.more(3, "from the next socat")
     drive.end()
@@ -226,7 +218,7 @@ def client(bench):
     """Two socats connect: the one in use is killed, and the other one is used."""
     port, first, second = free_port(), Feed(), Feed()
     bench.start(f'type = "nmea-tcp"\nlisten = "127.0.0.1:{port}"')
-    until(10, lambda: bench.status().get("uptime") is not None, "the daemon answers")
+    until(10, "the daemon answers", lambda: bench.status().get("uptime") is not None)
     first.child = pipe_to(bench, f"TCP:127.0.0.1:{port},{PATIENT}")
 
     def write(sentences):
@@ -236,7 +228,7 @@ def client(bench):
     drive = Drive(write)
     bench.more(3, "from the first socat")
     second.child = pipe_to(bench, f"TCP:127.0.0.1:{port},bind=127.0.0.2,{PATIENT}")
-    until(10, lambda: len(bench.line().get("senders") or []) == 2, "both senders are named")
+    until(10, "both senders are named", lambda: len(bench.line().get("senders") or []) == 2)
     first.child.kill()
     bench.more(3, "from the second socat")
     check([sender["address"] for sender in bench.line()["senders"]] == ["127.0.0.2"], "the second is used")
@@ -263,7 +255,7 @@ def gpsd(bench):
     program = "/usr/sbin/gpsd" if os.path.exists("/usr/sbin/gpsd") else "gpsd"
     bench.run(program, "-N", "-n", "-S", str(theirs), os.ttyname(slave), stderr=subprocess.DEVNULL)
     drive = Drive(write)
-    until(20, lambda: can_connect(theirs), "gpsd")
+    until(20, "gpsd", lambda: can_connect(theirs))
     raw = bench.run("gpspipe", "-r", f"127.0.0.1:{theirs}", stdout=subprocess.PIPE)
     bench.run("socat", "-u", "STDIN", f"TCP:127.0.0.1:{port},{PATIENT}", stdin=raw.stdout)
     bench.more(5, "through gpsd and gpspipe")
@@ -327,7 +319,7 @@ def hostile(bench):
     port = free_port()
     bench.start(f'type = "nmea-tcp"\nlisten = "0.0.0.0:{port}"\nallow = ["127.0.0.1"]')
     feed = Feed()
-    until(10, lambda: bench.status().get("uptime") is not None, "the daemon answers")
+    until(10, "the daemon answers", lambda: bench.status().get("uptime") is not None)
     feed.child = pipe_to(bench, f"TCP:127.0.0.1:{port}")
     drive = Drive(feed)
     bench.more(3, "before the attack")
@@ -387,7 +379,7 @@ def flood(bench):
     attacker.start()
     sent = bench.count()
     bench.more(6, "during the flood")
-    until(120, lambda: lines >= 60_000, "all forged lines")
+    until(120, "all forged lines", lambda: lines >= 60_000)
     took = time.monotonic() - begun
     share = (cpu(bench.daemon.pid) - ticks) / took
     after, threads = bench.memory()
@@ -407,7 +399,7 @@ def talkers(bench):
     """Four allowed senders without a fix use all slots, until another sender has needed one for a minute."""
     port, feed, over = free_port(), Feed(), threading.Event()
     bench.start(f'type = "nmea-tcp"\nlisten = "127.0.0.1:{port}"')
-    until(10, lambda: bench.status().get("uptime") is not None, "the daemon answers")
+    until(10, "the daemon answers", lambda: bench.status().get("uptime") is not None)
     talking = [socket.create_connection(("127.0.0.1", port)) for _ in range(4)]
 
     def talk():
@@ -430,10 +422,10 @@ def talkers(bench):
 
     drive = Drive(feed)
     threading.Thread(target=connect, daemon=True).start()
-    until(20, lambda: any(sender["reason"] == "noRoom" for sender in bench.line().get("refused") or []),
-          "status says that there is no place")
+    until(20, "status says that there is no place",
+          lambda: any(sender["reason"] == "noRoom" for sender in bench.line().get("refused") or []))
     check(bench.count() == 0, "nothing is sent before")
-    until(80, lambda: bench.count() > 0, "an update")
+    until(80, "an update", lambda: bench.count() > 0)
     print(f"   the first update {time.monotonic() - begun:.0f} s after the talkers")
     bench.more(10, "while the talkers go on")
     over.set()
@@ -463,8 +455,8 @@ def ports(bench):
     check(reasons == {"portInUse"}, f"it is named: {reasons}")
     # The right sender ends: the other one gets its slot, but is too distant.
     drive.end()
-    until(40, lambda: [(sender.get("heldFor") or 0) > 40 for sender in bench.line().get("senders") or []] == [True],
-          "it is held")
+    until(40, "it is held",
+          lambda: [(sender.get("heldFor") or 0) > 40 for sender in bench.line().get("senders") or []] == [True])
     over.set()
     return bench.judge(drive.truth, 13)
 

@@ -28,7 +28,7 @@ import sys
 import threading
 import time
 
-from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, sentence, work_directory
+from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, sentence, until, work_directory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Seconds between the fixes of a receiver.
@@ -241,14 +241,14 @@ class Rehearsal:
         self.emulator = subprocess.Popen(
             [f"{self.binaries}/fleet-engine-emulator", "--port", str(self.port), "--ready-file", ready, "--record",
              self.record.path, "--quiet"], stdout=subprocess.DEVNULL)
-        self.until(20, lambda: os.path.exists(ready), "the emulator starts", 0.01)
+        until(20, "the emulator starts", lambda: os.path.exists(ready), 0.01)
         front = os.path.join(HERE, "tls-front.sh")
         subprocess.run([front, "certificates", f"{self.work}/tls"], check=True)
         self.front = subprocess.Popen(
             [front, "serve", f"{self.work}/tls", "good", str(self.front_port), str(self.port)],
             stderr=subprocess.DEVNULL)
         with socket.socket() as probe:
-            self.until(20, lambda: probe.connect_ex(("127.0.0.1", self.front_port)) == 0, "the TLS front starts", 0.01)
+            until(20, "the TLS front starts", lambda: probe.connect_ex(("127.0.0.1", self.front_port)) == 0, 0.01)
 
     def kill_server(self):
         """Stops the emulator and nghttpx, halfway and at the end, after reading their resource usage."""
@@ -293,14 +293,6 @@ interval = "0s"
                 env={**os.environ, "RUNTIME_DIRECTORY": directory, "STATE_DIRECTORY": f"{directory}/state"})
 
     # -- Time
-
-    def until(self, limit, condition, what, pause=0.1):
-        end = time.monotonic() + limit
-        while not condition():
-            # Once more after the end, because this program, too, may have had to wait.
-            if time.monotonic() > end and not condition():
-                raise Failure(f"{what}: not within {limit} s")
-            time.sleep(pause)
 
     def wait(self, end):
         """Waits until the monotonic time, while all daemons run."""

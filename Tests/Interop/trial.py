@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 
 
 class Failure(Exception):
@@ -17,6 +18,19 @@ class Failure(Exception):
 def epoch_seconds(text):
     """An RFC 3339 time as seconds since 1970."""
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def until(seconds, what, condition, pause=0.05):
+    """Waits until the condition is met, and returns its value. Raises `Failure` after this time."""
+    end = time.monotonic() + seconds
+    while True:
+        # The last try is after the end, because this program, too, may have had to wait.
+        is_late = time.monotonic() > end
+        if value := condition():
+            return value
+        if is_late:
+            raise Failure(f"{what}: not within {seconds} s")
+        time.sleep(pause)
 
 
 def free_port(kind=socket.SOCK_STREAM):

@@ -21,21 +21,12 @@ import urllib.request
 
 import varlink
 
-from trial import Failure, Record, free_port, print_tail, work_directory
+from trial import Failure, Record, free_port, print_tail, until, work_directory
 
 BIN = os.path.abspath(sys.argv[1])
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CONTROL = "io.fleet-locationd.Control"
 POSITIONS = "io.fleet-locationd.Positions"
-
-
-def until(what, condition, within=20):
-    end = time.monotonic() + within
-    while not condition():
-        # Once more after the end, because this program, too, may have had to wait.
-        if time.monotonic() > end and not condition():
-            raise Failure(f"not within {within} s: {what}")
-        time.sleep(0.05)
 
 
 def check(what, condition, detail=""):
@@ -56,7 +47,7 @@ class Daemon:
         self.processes = []
         port = self.port = free_port()
         self.start([f"{BIN}/fleet-engine-emulator", "--port", str(port), "--ready-file", f"{work}/ready", "--quiet"])
-        until("the emulator", lambda: os.path.exists(f"{work}/ready"))
+        until(20, "the emulator", lambda: os.path.exists(f"{work}/ready"))
         self.settings = f"{work}/fleet-locationd.toml"
         with open(self.settings, "w") as file:
             file.write(f"""
@@ -80,7 +71,7 @@ endpoint = "http://127.0.0.1:{port}"
             [f"{BIN}/fleet-locationd", "--config", self.settings],
             env={**os.environ, "RUNTIME_DIRECTORY": self.work, "STATE_DIRECTORY": f"{self.work}/state",
                  "FLEET_POSITIONS": self.directory})
-        until("the socket", lambda: os.path.exists(self.socket))
+        until(20, "the socket", lambda: os.path.exists(self.socket))
 
     def restart(self):
         self.daemon.terminate()
@@ -183,9 +174,9 @@ class Judge:
 def library(daemon):
     judge = Judge(daemon.socket)
     status = lambda: judge.call("GetStatus")["status"]
-    until("it is online", lambda: status()["isOnline"])
+    until(20, "it is online", lambda: status()["isOnline"])
     # It has a track once the vehicle has moved.
-    until("it has a track", lambda: "track" in status())
+    until(20, "it has a track", lambda: "track" in status())
     tool = subprocess.run(
         [f"{BIN}/fleet-locationctl", "status", "--json", "--socket", daemon.socket], capture_output=True, text=True)
     check("the same keys as status --json", set(json.loads(tool.stdout)) == set(status()), tool.stdout)
@@ -201,7 +192,7 @@ def library(daemon):
         began, before = time.monotonic(), accepted()
         for _ in range(3):
             judge.call("SendNow")
-            until("an update", lambda: accepted() > before, within=30)
+            until(30, "an update", lambda: accepted() > before)
             before = accepted()
         took = time.monotonic() - began
         if is_on_request := 9 < took < 18:
@@ -209,10 +200,10 @@ def library(daemon):
     check("three updates on request", is_on_request, f"{took:.1f} s")
 
     check("no remark", judge.call("SetOnline", online=False) == {})
-    until("OFFLINE", lambda: status().get("vehicleState") == "OFFLINE" and not status()["isOfflinePending"])
+    until(20, "OFFLINE", lambda: status().get("vehicleState") == "OFFLINE" and not status()["isOfflinePending"])
     check("the duty", status()["duty"] == "OFFLINE")
     judge.call("SetOnline", online=True)
-    until("ONLINE", lambda: status().get("vehicleState") == "ONLINE", within=30)
+    until(30, "ONLINE", lambda: status().get("vehicleState") == "ONLINE")
     judge.call("Pause")
     check("the pause", status()["isPaused"])
     check("nothing is sent", judge.error("SendNow")[1].get("reason") == "paused")
@@ -328,7 +319,7 @@ def monitor(daemon):
     check("requests beside them", judge.call("GetStatus")["status"]["monitors"]["connected"] == 16)
     for client in clients:
         client.close()
-    until("they are gone", lambda: judge.call("GetStatus")["status"]["monitors"]["connected"] == 0)
+    until(20, "they are gone", lambda: judge.call("GetStatus")["status"]["monitors"]["connected"] == 0)
 
     # A client that does not read: the kernel buffers some 200 kB for it, the daemon 64.
     with daemon.connect() as lazy, daemon.connect() as diligent:
@@ -453,7 +444,7 @@ def positions(daemon, receiver):
         client.sendall(monitor)
         client.recv(65536)
         client.sendall(monitor)
-        until("one more call closes the connection", lambda: monitors()["connected"] == 0)
+        until(20, "one more call closes the connection", lambda: monitors()["connected"] == 0)
 
     # As many clients as are allowed, then one more, and other requests meanwhile.
     clients = [daemon.connect(daemon.positions) for _ in range(3)]
@@ -469,7 +460,7 @@ def positions(daemon, receiver):
     check("requests beside them", monitors()["connected"] == 16)
     for client in clients:
         client.close()
-    until("they are gone", lambda: monitors()["connected"] == 0)
+    until(20, "they are gone", lambda: monitors()["connected"] == 0)
 
     # A client that does not read, and one that does: between two reads it gets no more than the pipe to the daemon
     # contains, which is less than what the daemon and the kernel buffer for it.
@@ -501,14 +492,14 @@ def positions(daemon, receiver):
             [f"{BIN}/fleet-locationctl", "monitor", "--positions", "--json", "--socket", daemon.positions], stdout=file)
         daemon.processes.append(process)
     lines = lambda: list(Record(path).entries())
-    until("the tool", lambda: len(lines()) > 3 and all("latitude" in line["position"] for line in lines()))
+    until(20, "the tool", lambda: len(lines()) > 3 and all("latitude" in line["position"] for line in lines()))
     with daemon.connect(daemon.positions) as client:
         client.sendall(monitor)
         switch(False)
         while client.recv(65536):
             pass
     check("the socket is gone", not os.listdir(daemon.directory) and monitors() is None)
-    until("the tool says so", lambda: any("error" in line for line in lines()))
+    until(20, "the tool says so", lambda: any("error" in line for line in lines()))
     with open(f"{daemon.work}/log") as file:
         log = file.read()
     check("no coordinates in the log", not re.search(r"\b54\.\d{3}", log))
@@ -521,10 +512,10 @@ def tool(daemon):
         process = subprocess.Popen([f"{BIN}/fleet-locationctl", "monitor", "--json", "--socket", daemon.socket], stdout=file)
         daemon.processes.append(process)
     lines = lambda: list(Record(path).entries())
-    until("the first line", lambda: lines() and "state" in lines()[0])
+    until(20, "the first line", lambda: lines() and "state" in lines()[0])
     daemon.restart()
-    until("it is lost", lambda: any("error" in line for line in lines()))
-    until("it is back", lambda: any("event" in line and line["event"]["name"] == "online" for line in lines()[1:]))
+    until(20, "it is lost", lambda: any("error" in line for line in lines()))
+    until(20, "it is back", lambda: any("event" in line and line["event"]["name"] == "online" for line in lines()[1:]))
     check("one line for the loss", sum("error" in line for line in lines()) == 1, lines())
     print(f"fleet-locationctl monitor survived a restart: {len(lines())} lines")
 
@@ -542,7 +533,7 @@ def drivers_apps(daemon):
         return result.returncode, result.stdout, result.stderr
 
     def shows(text, count=1):
-        until(f"the app shows {text}", lambda: open(shown).read().count(text) >= count, within=60)
+        until(60, f"the app shows {text}", lambda: open(shown).read().count(text) >= count)
 
     with open(shown, "w") as file:
         app = subprocess.Popen([f"{examples}/driver.py", daemon.socket], stdin=subprocess.PIPE, stdout=file, stderr=file, text=True)
@@ -555,18 +546,18 @@ def drivers_apps(daemon):
 
     shows("duty ONLINE, at Fleet Engine ONLINE. Online; ")
     check("offline in C", run("offline") == (0, "", ""))
-    until("OFFLINE", lambda: state() == ("OFFLINE", "OFFLINE", False))
+    until(20, "OFFLINE", lambda: state() == ("OFFLINE", "OFFLINE", False))
     shows("duty OFFLINE, at Fleet Engine OFFLINE. Online; ")
     drives("online")
-    until("ONLINE", lambda: state() == ("ONLINE", "ONLINE", False), within=30)
+    until(30, "ONLINE", lambda: state() == ("ONLINE", "ONLINE", False))
     drives("offline")
-    until("OFFLINE once more", lambda: state() == ("OFFLINE", "OFFLINE", False), within=30)
+    until(30, "OFFLINE once more", lambda: state() == ("OFFLINE", "OFFLINE", False))
     check("online in C", run("online") == (0, "", ""))
-    until("ONLINE once more", lambda: state() == ("ONLINE", "ONLINE", False), within=30)
+    until(30, "ONLINE once more", lambda: state() == ("ONLINE", "ONLINE", False))
 
     before = status()["counters"]["accepted"]
     check("a position at once", run("send")[0] == 0)
-    until("its update", lambda: status()["counters"]["accepted"] > before)
+    until(20, "its update", lambda: status()["counters"]["accepted"] > before)
     judge.call("Pause")
     code, said, _ = run("send")
     check("no position in a pause, and why", code == 1 and "pause" in said, (code, said))
@@ -595,7 +586,7 @@ def drivers_apps(daemon):
     daemon.restart()
     daemon.clear_faults()
     judge = Judge(daemon.socket)
-    until("an update of the new daemon", lambda: status()["counters"]["accepted"] > 0, within=60)
+    until(60, "an update of the new daemon", lambda: status()["counters"]["accepted"] > 0)
     app.send_signal(signal.SIGCONT)
     shows("TOKEN BACK: the daemon reports no trouble")
     app.stdin.close()

@@ -19,26 +19,12 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Interop"))
-from trial import free_port  # noqa: E402
+from trial import Failure, free_port, until  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FILES = ROOT / "packaging/fleet/prometheus"
 TOOLS = ROOT / ".build/prometheus-tools"
 VEHICLES = [f"truck-{number}" for number in range(1, 13)]
-
-
-def fail(sentence):
-    raise SystemExit(f"failed: {sentence}")
-
-
-def until(seconds, what, question):
-    end = time.monotonic() + seconds
-    while not (found := question()):
-        # Once more after the end, because this program, too, may have had to wait.
-        if time.monotonic() > end and not question():
-            fail(f"not within {seconds} s: {what}")
-        time.sleep(0.2)
-    return found
 
 
 def unpack(package, program):
@@ -115,7 +101,7 @@ def main():
             words = shlex.split(re.search(r'^ARGS="(.*)"$', (FILES / name).read_text(), re.M)[1])
             for old, new in changes.items():
                 if not any(old in word for word in words):
-                    fail(f"{name} has no {old}")
+                    raise Failure(f"{name} has no {old}")
                 words = [word.replace(old, new) for word in words]
             with open(place / f"{program}.log", "w", encoding="utf-8") as log:
                 # Alertmanager reads its templates in /usr/share.
@@ -133,11 +119,11 @@ def main():
             print("== one vehicle is silent on duty: the webhook gets it, and that it is over", flush=True)
             time.sleep(5)
             if Fleet.messages:
-                fail(f"a message while all is well: {Fleet.messages}")
+                raise Failure(f"a message while all is well: {Fleet.messages}")
             Fleet.silent = {"truck-7"}
             found = until(60, "the alert of truck-7", lambda: message("firing", "FleetVehicleSilentOnDuty"))
             if set(found) != {"truck-7"} or "truck-7: Fleet Engine has accepted no update for" not in found["truck-7"]["annotations"]["summary"]:
-                fail(f"another message: {found}")
+                raise Failure(f"another message: {found}")
             Fleet.silent = set()
             until(60, "the end of the alert", lambda: message("resolved", "FleetVehicleSilentOnDuty"))
             print("== all are silent: what they share, and no flood", flush=True)
@@ -146,13 +132,13 @@ def main():
             until(60, "the alert of all", lambda: message("firing", "FleetShareOffline"))
             time.sleep(15)
             if len(Fleet.messages) > 4:
-                fail(f"{len(Fleet.messages)} messages for twelve vehicles")
+                raise Failure(f"{len(Fleet.messages)} messages for twelve vehicles")
             # A vehicle is not listed in addition to a shared cause.
             url = f"http://127.0.0.1:{alertmanager}/api/v2/alerts?filter=alertname=FleetVehicleSilentOnDuty"
             with urllib.request.urlopen(url, timeout=5) as answer:
                 states = [alert["status"]["state"] for alert in json.load(answer)]
             if states != ["suppressed"] * len(VEHICLES):
-                fail(f"the alerts of the vehicles are {states}")
+                raise Failure(f"the alerts of the vehicles are {states}")
         except BaseException:
             for log in place.glob("*.log"):
                 print(f"-- {log.name}\n{log.read_text()[-1500:]}", file=sys.stderr)

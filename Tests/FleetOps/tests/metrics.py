@@ -8,6 +8,7 @@ Then every query of the dashboards is run, an outage of the central machine is c
 All times of the recipe are shortened by the same factor (SCALE); the cost of a push does not depend on them.
 """
 import datetime
+import functools
 import json
 import os
 import re
@@ -23,6 +24,10 @@ import urllib.parse
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../Interop"))
+import trial  # noqa: E402
+from trial import Failure  # noqa: E402
+
 ROOT = os.path.realpath(os.path.join(HERE, "../../.."))
 FLEET = os.path.join(ROOT, "packaging/fleet")
 TOOLS = os.path.join(ROOT, ".build/prometheus-tools")
@@ -35,10 +40,6 @@ VEHICLES = ["steady", "refused", "kept", "noisy", "tokenless"]
 EMPTY_WHEN_WELL = {"Silent on duty", "Alerts", "Lines with errors"}
 
 
-def fail(sentence):
-    raise SystemExit(f"failed: {sentence}")
-
-
 def step(sentence):
     print(f"== {sentence}", flush=True)
 
@@ -47,14 +48,8 @@ def note(sentence):
     print(f"   {sentence}", flush=True)
 
 
-def until(seconds, what, question):
-    end = time.monotonic() + seconds
-    while not (found := question()):
-        # Once more after the end, because this program, too, may have had to wait.
-        if time.monotonic() > end and not question():
-            fail(f"not within {seconds} s: {what}")
-        time.sleep(0.2)
-    return found
+# With a longer pause, because most conditions start a program.
+until = functools.partial(trial.until, pause=0.2)
 
 
 def read(*parts):
@@ -225,7 +220,7 @@ class Rig:
             return None
         answer = json.loads(done.stdout)
         if answer.get("status") != "success":
-            fail(f"{answer.get('error')}: {parameters}")
+            raise Failure(f"{answer.get('error')}: {parameters}")
         return answer["data"]["result"]
 
     # -- The box
@@ -240,7 +235,7 @@ class Rig:
         installed = write(os.path.join(programs, "fleet-metrics"), script)
         command = command.replace("$$", "$").replace("\\\\r\\\\n", "\\r\\n").replace("/usr/local/bin/fleet-metrics", installed)
         if files not in script or installed not in command:
-            fail(f"the unit's command is another: {command}")
+            raise Failure(f"the unit's command is another: {command}")
         # NTP has not set the clock of this box.
         for program in (installed, write(os.path.join(programs, "timedatectl"), "#!/bin/sh\necho no\n")):
             os.chmod(program, 0o755)
@@ -375,10 +370,10 @@ def rehearse(rig):
     series = rig.ask("query", query='{__name__=~".+", vehicle="noisy", __name__!~"ALERTS.*|fleet:.*"}')
     labels = {label for s in series for label in s["metric"]}
     if labels != {"__name__", "provider", "vehicle", "version", "hash", "source"}:
-        fail(f"labels {labels}")
+        raise Failure(f"labels {labels}")
     strangers = rig.ask("query", query='{__name__=~".+", __name__!~"fleet_locationd_.*|fleet:.*|ALERTS.*"}')
     if strangers:
-        fail(f"other series are pushed too: {strangers[:3]}")
+        raise Failure(f"other series are pushed too: {strangers[:3]}")
     note(f"{len(series)} series: " + ", ".join(sorted(n.removeprefix("fleet_locationd_") for n in wanted)))
 
     step("the central machine is away for 40 s: what was scraped follows")
@@ -403,7 +398,7 @@ def rehearse(rig):
     until(60, "a sample of five hours ago", lambda: rig.ask("query", query='fleet_locationd_online{vehicle="late"}', time=late + 1))
     wrong = rig.ask("query", query='fleet_locationd_online{vehicle=~"ahead|unknown"}', time=late + 1)
     if wrong:
-        fail(f"the box pushes with a wrong clock: {wrong}")
+        raise Failure(f"the box pushes with a wrong clock: {wrong}")
     for path in paths:
         os.remove(path)
     note("a sample that is five hours late is accepted, and none is pushed while the clock is ahead or unknown")
@@ -418,7 +413,7 @@ def rehearse(rig):
             ("a push of nonsense", ["--cert", f"{certificates}/box.pem", "-d", "x", f"https://{CENTRAL}:9443/api/v1/write"], "400")):
         status = subprocess.run(base + words, capture_output=True, text=True, check=False).stdout
         if status != wanted_status:
-            fail(f"{name}: {status} instead of {wanted_status}")
+            raise Failure(f"{name}: {status} instead of {wanted_status}")
         note(f"{name}: {'refused by TLS' if status == '000' else status}")
 
     step("every query of the dashboards returns data")
@@ -439,30 +434,30 @@ def rehearse(rig):
                 found = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["definition"])
                 values = {s["metric"].get(found[2]) for s in rig.ask("query", query=substituted(found[1], ".*"))}
                 if not values >= ({"demo"} if found[2] == "provider" else set(VEHICLES)):
-                    fail(f"the variable {variable['name']} has {values}")
+                    raise Failure(f"the variable {variable['name']} has {values}")
         for panel in dashboard["panels"]:
             for target in panel["targets"]:
                 query = substituted(target["expr"], "noisy" if kind == "vehicle" else ".*")
                 during = rig.ask("query_range", query=query, start=began, end=end, step=SCRAPE)
                 numbers = [float(v) for s in during for _, v in s["values"]]
                 if not numbers or all(n != n for n in numbers):
-                    fail(f"{panel['title']}: no data from {query}")
+                    raise Failure(f"{panel['title']}: no data from {query}")
                 if "or vector(0)" in query and max(numbers) == 0:
-                    fail(f"{panel['title']}: never more than 0 from {query}")
+                    raise Failure(f"{panel['title']}: never more than 0 from {query}")
                 if panel["title"] not in EMPTY_WHEN_WELL and "silent_seconds" not in query and not rig.ask("query", query=query, time=end):
-                    fail(f"{panel['title']}: no data at the end from {query}")
+                    raise Failure(f"{panel['title']}: no data at the end from {query}")
                 count[kind] += 1
     # The check detects a wrong sample.
     if rig.ask("query_range", query=substituted("fleet_locationd_onlin{provider=~\"$provider\"}", ".*"), start=began, end=end, step=SCRAPE):
-        fail("a query of a metric that does not exist returns data")
+        raise Failure("a query of a metric that does not exist returns data")
     note(f"{count['fleet']} queries of the fleet's page and {count['vehicle']} of the vehicle's, over {end - began:.0f} s of five vehicles")
     if len(rig.ask("query", query='count by (hash) (fleet_locationd_config_info)')) < 5:
-        fail("the settings of five vehicles that differ have fewer hashes")
+        raise Failure("the settings of five vehicles that differ have fewer hashes")
     subprocess.run([promtool, "check", "rules", os.path.join(FLEET, "prometheus/fleet.rules.yml")], check=True, stdout=subprocess.DEVNULL)
 
     asked = len(read(names).split())
     if not 1 <= asked <= 4:
-        fail(f"the central machine's name was looked up {asked} times")
+        raise Failure(f"the central machine's name was looked up {asked} times")
     note(f"name lookups in {end - began:.0f} s: {asked}")
 
     step("bytes of a push")
@@ -495,7 +490,7 @@ def rehearse(rig):
     note(f"a day of {hours} hours: {day / 1000:.0f} kB; a month of {days}: {day * days / 1e6:.1f} MB, {100 * share:.1f} % of the positions' {month} MB")
     note(f"a day of 24 hours: {(day + 14 * (10 * each + 4 * look_up)) / 1000:.0f} kB")
     if share > 0.1:
-        fail("more than a tenth of the positions' bytes")
+        raise Failure("more than a tenth of the positions' bytes")
 
 
 if __name__ == "__main__":
