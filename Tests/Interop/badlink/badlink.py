@@ -138,10 +138,12 @@ interval = "{self.interval}s"
         self.await_(lambda: self.accepted(), "the first update", 30)
 
     def down(self):
+        """Ends all programs, and returns the daemon's exit status, which is 0 if it was never started."""
+        status = 0
         # The daemon is stopped first, because it sends due positions before it exits.
-        if hasattr(self, "daemon") and self.daemon.poll() is None:
+        if hasattr(self, "daemon"):
             self.daemon.terminate()
-            self.daemon.wait(10)
+            status = self.daemon.wait(10)
         for child in self.children:
             if child.poll() is None:
                 child.terminate()
@@ -153,6 +155,7 @@ interval = "{self.interval}s"
         for space in (self.car, self.net):
             subprocess.run(["ip", "netns", "del", space], capture_output=True)
         shutil.rmtree(f"/etc/netns/{self.car}", ignore_errors=True)
+        return status
 
     # -- Observations
 
@@ -354,7 +357,9 @@ def main():
             print(f"badlink: {failure}", file=sys.stderr)
             failures += 1
         finally:
-            bench.down()
+            if status := bench.down():
+                print(f"badlink: the daemon ended with {status}", file=sys.stderr)
+                failures += 1
             if failures:
                 print_tail(f"{work}/daemon.log", 60)
     sys.exit(1 if failures else 0)
