@@ -24,7 +24,7 @@ import time
 import tty
 import urllib.request
 
-from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, sentence, work_directory
+from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, sentence, status, work_directory
 
 # The time after the receiver's return until it is opened, and until the filter accepts its fixes again.
 REGAIN = 6
@@ -112,7 +112,7 @@ class Soak:
         self.daemon = self.emulator = None
         self.front = None
         self.port, self.front_port = free_port(), free_port()
-        self.record = Record(f"{work}/record.jsonl")
+        self.record, self.control = Record(f"{work}/record.jsonl"), f"{work}/control.sock"
 
     # -- Parts
 
@@ -324,12 +324,6 @@ level = "{level}"
             for position in positions(entry):
                 self.arrived[int(epoch_seconds(position["supplementalLocationTime"]))] += 1
 
-    def status(self):
-        answer = subprocess.run(
-            [f"{self.binaries}/fleet-locationctl", "status", "--json", "--socket", f"{self.work}/control.sock"],
-            capture_output=True, timeout=10)
-        return json.loads(answer.stdout)
-
     def measure(self):
         pid = self.daemon.pid
         with open(f"/proc/{pid}/status") as file:
@@ -344,7 +338,7 @@ level = "{level}"
 
     def calm(self):
         """All faults have ended, and nothing is pending."""
-        self.run_until(lambda: self.status()["backlog"]["count"] <= 1, 120, "the backlog is worked off")
+        self.run_until(lambda: status(self.binaries, self.control)["backlog"]["count"] <= 1, 120, "the backlog is worked off")
         self.run(0.5 if self.is_short else 3)
         sample = self.measure()
         self.samples.append(sample)
@@ -378,7 +372,7 @@ level = "{level}"
         complaints = []
         self.run(REGAIN + 1)
         self.calm()
-        status = self.status()
+        report = status(self.binaries, self.control)
         # That was measured half a second after the last request: now the daemon may not have closed its connection yet.
         last = self.samples[-1]
         self.daemon.terminate()
@@ -394,10 +388,10 @@ level = "{level}"
         unknown = set(self.arrived) - set(self.receiver.sent)
         if unknown:
             complaints.append(f"{len(unknown)} positions arrived that the receiver never sent")
-        if status.get("transport") != "HTTP/2":
-            complaints.append(f"the transport is {status.get('transport')}, not HTTP/2")
-        if status["backlog"]["removed"]:
-            complaints.append(f"positions were given up: {status['backlog']['removed']}")
+        if report.get("transport") != "HTTP/2":
+            complaints.append(f"the transport is {report.get('transport')}, not HTTP/2")
+        if report["backlog"]["removed"]:
+            complaints.append(f"positions were given up: {report['backlog']['removed']}")
         first = next((s for s in self.samples if s["second"] >= 120), self.samples[0])
         for key in ("rss", "anonymous"):
             limit = GROWTH if first["second"] >= 120 else 3 * GROWTH
@@ -420,7 +414,7 @@ level = "{level}"
         figures = {
             "first": first, "middle": middle, "last": last, "sent": len(self.receiver.sent), "heard": heard,
             "arrived": len(self.arrived), "missing": len(missing), "repeated": repeated, "troubles": dict(self.done),
-            "counters": status["counters"],
+            "counters": report["counters"],
         }
         return complaints, figures
 

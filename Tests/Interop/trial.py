@@ -6,6 +6,7 @@ import json
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -63,6 +64,13 @@ class Record:
                     break
                 self.offset += len(line)
                 yield json.loads(line)
+
+
+def status(binaries, control):
+    """What the daemon with this control socket reports: `fleet-locationctl status --json`."""
+    answer = subprocess.run(
+        [f"{binaries}/fleet-locationctl", "status", "--json", "--socket", control], capture_output=True, timeout=10)
+    return json.loads(answer.stdout)
 
 
 def positions(entry):

@@ -21,7 +21,7 @@ import threading
 import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
-from trial import Failure, Record, epoch_seconds, positions, print_tail, work_directory
+from trial import Failure, Record, epoch_seconds, positions, print_tail, status, work_directory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INTERVAL = 5
@@ -139,11 +139,11 @@ interval = "{self.interval}s"
 
     def down(self):
         """Ends all programs, and returns the daemon's exit status, which is 0 if it was never started."""
-        status = 0
+        code = 0
         # The daemon is stopped first, because it sends due positions before it exits.
         if hasattr(self, "daemon"):
             self.daemon.terminate()
-            status = self.daemon.wait(10)
+            code = self.daemon.wait(10)
         for child in self.children:
             if child.poll() is None:
                 child.terminate()
@@ -155,7 +155,7 @@ interval = "{self.interval}s"
         for space in (self.car, self.net):
             subprocess.run(["ip", "netns", "del", space], capture_output=True)
         shutil.rmtree(f"/etc/netns/{self.car}", ignore_errors=True)
-        return status
+        return code
 
     # -- Observations
 
@@ -199,12 +199,6 @@ interval = "{self.interval}s"
         count, start = len(self.accepted()), time.monotonic()
         self.await_(lambda: len(self.accepted()) > count, "an update after the network's return", limit)
         return time.monotonic() - start
-
-    def status(self):
-        answer = subprocess.run(
-            [f"{self.binaries}/fleet-locationctl", "status", "--json", "--socket", f"{self.work}/control.sock"],
-            capture_output=True, timeout=10)
-        return json.loads(answer.stdout)
 
     def longest_gap(self):
         times = sorted(each for times in self.accepted() for each in times)
@@ -321,7 +315,7 @@ def main():
         sys.exit("badlink.py: network namespaces need root")
     results, failures = [], 0
     with work_directory("badlink", arguments.keep) as work:
-        bench = Bench(os.path.abspath(arguments.binaries), work)
+        bench, control = Bench(os.path.abspath(arguments.binaries), work), f"{work}/control.sock"
         try:
             bench.up()
             for name, scenario, limit, attempts in SHORT if arguments.short else LONG:
@@ -338,7 +332,7 @@ def main():
                 print(f"{'ok ' if is_good else 'BAD'} {took:5.1f} s (limit {limit}): {name}", flush=True)
             # After lost requests, queued positions are sent eight at a time at first.
             end = time.monotonic() + DRAIN
-            while bench.status()["backlog"]["count"] > 1 and time.monotonic() < end:
+            while status(bench.binaries, control)["backlog"]["count"] > 1 and time.monotonic() < end:
                 bench.run(1)
             bench.run(INTERVAL + 1)
             count = sum(len(times) for times in bench.accepted())
@@ -347,7 +341,7 @@ def main():
             is_whole = gap <= 2 * INTERVAL + 1
             failures += not is_whole
             print(f"{'ok ' if is_whole else 'BAD'} {count} positions arrived, the longest gap in the track is {gap:.0f} s")
-            transport = bench.status().get("transport")
+            transport = status(bench.binaries, control).get("transport")
             failures += transport != "HTTP/2"
             print(f"{'ok ' if transport == 'HTTP/2' else 'BAD'} over {transport}")
             if arguments.json:
@@ -357,8 +351,8 @@ def main():
             print(f"badlink: {failure}", file=sys.stderr)
             failures += 1
         finally:
-            if status := bench.down():
-                print(f"badlink: the daemon ended with {status}", file=sys.stderr)
+            if code := bench.down():
+                print(f"badlink: the daemon ended with {code}", file=sys.stderr)
                 failures += 1
             if failures:
                 print_tail(f"{work}/daemon.log", 60)
