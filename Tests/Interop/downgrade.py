@@ -25,7 +25,7 @@ import tempfile
 import time
 import urllib.request
 
-from trial import Failure, Record, epoch_seconds, free_port, positions, until
+from trial import Failure, Record, epoch_seconds, fault, free_port, positions, until
 
 # The seconds for which a release drives without Fleet Engine, with a position a second.
 DRIVE = 8
@@ -92,8 +92,8 @@ class Trial:
             for section, keys in sections.items():
                 print(f"[{section}]", *(f"{key} = {value}" for key, value in keys.items()), sep="\n", file=file)
 
-    def ask(self, path, method="GET", body=None):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=body, method=method)
+    def ask(self, path, method="GET"):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
             return answer.read()
 
@@ -131,12 +131,9 @@ class Trial:
         if daemon.wait(30) != 0:
             raise Failure(f"it ended with {daemon.returncode}: {open(log).read()}")
 
-    def fault(self, **fault):
-        self.ask("/debug/faults", "POST", json.dumps({"target": "update", **fault}).encode())
-
     def store(self, folder, log):
         """Runs a release while Fleet Engine fails."""
-        self.fault(reset=True, for_ms=3600000)
+        fault(self.port, target="update", reset=True, for_ms=3600000)
         daemon = self.run(folder, log)
         time.sleep(DRIVE)
         self.end(daemon, log)
@@ -211,7 +208,7 @@ def everything(trial, old, new):
     open(f"{work}/{MARKER}", "w").close()
     trial.write("trips", SETTINGS)
     log = f"{work}/new.log"
-    trial.fault(**{"for": "compressed", "status": 415, "times": 1000})
+    fault(trial.port, target="update", **{"for": "compressed", "status": 415, "times": 1000})
     daemon = trial.run(new, log)
     until(WAIT, "there is a socket with positions", lambda: os.listdir(trial.positions))
     until(WAIT, "all positions of the older release arrive", lambda: first <= trial.arrived())

@@ -22,9 +22,8 @@ import subprocess
 import sys
 import time
 import tty
-import urllib.request
 
-from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, sentence, status, work_directory
+from trial import Failure, Record, epoch_seconds, fault, free_port, positions, print_tail, sentence, status, work_directory
 
 # The time after the receiver's return until it is opened, and until the filter accepts its fixes again.
 REGAIN = 6
@@ -217,11 +216,6 @@ level = "{level}"
 
     # -- Faults
 
-    def ask_for(self, **fault):
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/debug/faults", json.dumps(fault).encode(), method="POST")
-        urllib.request.urlopen(request, timeout=5).read()
-
     def time_of(self, name):
         if self.is_short:
             return 1.5
@@ -234,28 +228,28 @@ level = "{level}"
         token = dict(target="token", for_ms=milliseconds)
         match name:
             case "503":
-                self.ask_for(**update, status=503)
+                fault(self.port, **update, status=503)
             case "500 and late":
-                self.ask_for(target="update", times=2, status=500, delay_ms=700)
+                fault(self.port, target="update", times=2, status=500, delay_ms=700)
             case "429":
-                self.ask_for(target="update", times=2, status=429, retry_after="2")
+                fault(self.port, target="update", times=2, status=429, retry_after="2")
             case "reset" | "outage":
-                self.ask_for(**update, reset=True)
+                fault(self.port, **update, reset=True)
             case "no response":
-                self.ask_for(target="update", times=1, drop=True)
+                fault(self.port, target="update", times=1, drop=True)
             case "response lost":
-                self.ask_for(target="update", times=2, reset=True, apply=True)
+                fault(self.port, target="update", times=2, reset=True, apply=True)
             case "portal":
-                self.ask_for(**update, body="html")
+                fault(self.port, **update, body="html")
             case "cut off":
-                self.ask_for(target="update", times=2, body="truncated")
+                fault(self.port, target="update", times=2, body="truncated")
             case "slow":
-                self.ask_for(target="update", times=3, delay_ms=1500)
+                fault(self.port, target="update", times=3, delay_ms=1500)
             case "no token":
-                self.ask_for(**token, status=503)
-                self.ask_for(target="update", times=1, status=401)
+                fault(self.port, **token, status=503)
+                fault(self.port, target="update", times=1, status=401)
             case "token portal":
-                self.ask_for(**token, body="html")
+                fault(self.port, **token, body="html")
             case "stopped":
                 self.emulator.send_signal(signal.SIGSTOP)
                 self.run(seconds)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 
 class Failure(Exception):
@@ -71,6 +72,12 @@ def status(binaries, control):
     answer = subprocess.run(
         [f"{binaries}/fleet-locationctl", "status", "--json", "--socket", control], capture_output=True, timeout=10)
     return json.loads(answer.stdout)
+
+
+def fault(port, **fields):
+    """Adds a fault to the emulator at this port; Sources/FleetEngineEmulator/Fault.swift has the fields."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/debug/faults", json.dumps(fields).encode(), method="POST")
+    urllib.request.urlopen(request, timeout=5).read()
 
 
 def positions(entry):

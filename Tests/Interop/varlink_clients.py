@@ -21,7 +21,7 @@ import urllib.request
 
 import varlink
 
-from trial import Failure, Record, free_port, print_tail, until, work_directory
+from trial import Failure, Record, fault, free_port, print_tail, until, work_directory
 
 BIN = os.path.abspath(sys.argv[1])
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -92,11 +92,6 @@ endpoint = "http://127.0.0.1:{port}"
         for process in reversed(self.processes):
             process.terminate()
             process.wait(20)
-
-    def fault(self, **fault):
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/debug/faults", json.dumps(fault).encode(), method="POST")
-        urllib.request.urlopen(request, timeout=5).read()
 
     def clear_faults(self):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/debug/faults", method="DELETE")
@@ -298,7 +293,7 @@ def monitor(daemon):
         follow("its end", lambda kind, value: kind == "state" and not value["isPaused"])
         follow("an update", lambda kind, value: kind == "update" and value["result"] == "accepted")
         follow("that it is online", lambda kind, value: kind == "state" and value["isOnline"])
-        daemon.fault(target="update", times=1, status=503)
+        fault(daemon.port, target="update", times=1, status=503)
         judge.call("SendNow")
         failed = follow("a failure", lambda kind, value: kind == "update" and value["result"] == "unavailable")
         check("why and when", failed["message"] and failed["retryIn"] > 0 and failed["driverCode"] == "SERVICE_ERROR", failed)
@@ -566,8 +561,8 @@ def drivers_apps(daemon):
     check("no daemon", code == 69 and "No such file" in said, (code, said))
     check("a wrong word", run("sent")[0] == 64)
 
-    daemon.fault(target="token", times=1000, status=401)
-    daemon.fault(target="update", times=1, status=401)
+    fault(daemon.port, target="token", times=1000, status=401)
+    fault(daemon.port, target="update", times=1, status=401)
     shows("TOKEN LOST: ")
     shows("[bad, noToken]")
     daemon.clear_faults()
@@ -579,8 +574,8 @@ def drivers_apps(daemon):
     shows("Online; ", count=online + 1)
 
     # It also notices that the token has come back while it was not connected.
-    daemon.fault(target="token", times=1000, status=401)
-    daemon.fault(target="update", times=1, status=401)
+    fault(daemon.port, target="token", times=1000, status=401)
+    fault(daemon.port, target="update", times=1, status=401)
     shows("TOKEN LOST: ", count=2)
     app.send_signal(signal.SIGSTOP)
     daemon.restart()
