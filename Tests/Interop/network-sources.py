@@ -22,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import gpsd_drive  # noqa: E402
-from trial import Record, free_port, sentence, until  # noqa: E402
+from trial import Record, free_port, processor, sentence, until  # noqa: E402
 
 PERIOD = 0.5
 # A hundred kilometres away: the positions of hostile senders.
@@ -375,13 +375,13 @@ def flood(bench):
                 time.sleep(ahead)
 
     attacker = threading.Thread(target=attack, daemon=True)
-    begun, ticks = time.monotonic(), cpu(bench.daemon.pid)
+    begun, used = time.monotonic(), processor(bench.daemon.pid)
     attacker.start()
     sent = bench.count()
     bench.more(6, "during the flood")
     until(120, "all forged lines", lambda: lines >= 60_000)
     took = time.monotonic() - begun
-    share = (cpu(bench.daemon.pid) - ticks) / took
+    share = (processor(bench.daemon.pid) - used) / took
     after, threads = bench.memory()
     got = bench.count() - sent
     over.set()
@@ -465,11 +465,6 @@ def forged(count):
     now = datetime.datetime.now(datetime.timezone.utc)
     body = FORGED.format(clock=f"{now:%H%M%S}.00", date=f"{now:%d%m%y}")
     return (sentence(body) * count).encode()
-
-
-def cpu(pid):
-    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main():

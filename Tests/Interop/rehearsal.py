@@ -28,7 +28,7 @@ import sys
 import threading
 import time
 
-from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, sentence, until, work_directory
+from trial import Failure, Record, epoch_seconds, free_port, positions, print_tail, processor, sentence, until, work_directory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Seconds between the fixes of a receiver.
@@ -44,7 +44,6 @@ BACKLOG = 60.0  # seconds after the return, the slowest vehicle
 PAGE = 150_000  # bytes in any second to a page of the live map, after its first event
 # The time in seconds for the last fix to arrive.
 GRACE = 60
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def quantile(values, share):
@@ -185,12 +184,6 @@ class Page(threading.Thread):
     def end(self):
         self.over.set()
         self.join()
-
-
-def processor(pid):
-    """Processor time in seconds so far."""
-    with open(f"/proc/{pid}/stat") as file:
-        return sum(int(word) for word in file.read().rsplit(")", 1)[1].split()[11:13]) / TICKS
 
 
 def memory(pid):

@@ -23,7 +23,7 @@ import sys
 import time
 import tty
 
-from trial import Failure, Record, epoch_seconds, fault, free_port, positions, print_tail, sentence, status, work_directory
+from trial import Failure, Record, epoch_seconds, fault, free_port, positions, print_tail, processor, sentence, status, work_directory
 
 # The time after the receiver's return until it is opened, and until the filter accepts its fixes again.
 REGAIN = 6
@@ -322,12 +322,10 @@ level = "{level}"
         pid = self.daemon.pid
         with open(f"/proc/{pid}/status") as file:
             memory = {line.split(":")[0]: line.split()[1] for line in file if line.startswith(("VmRSS", "RssAnon", "Threads"))}
-        with open(f"/proc/{pid}/stat") as file:
-            ticks = sum(int(word) for word in file.read().rsplit(")", 1)[1].split()[11:13])
         return {
             "second": round(time.monotonic() - self.begin), "rss": int(memory["VmRSS"]), "anonymous": int(memory["RssAnon"]),
             "threads": int(memory["Threads"]), "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
-            "cpu": ticks / os.sysconf("SC_CLK_TCK"), "updates": self.requests, "troubles": sum(self.done.values()),
+            "cpu": processor(pid), "updates": self.requests, "troubles": sum(self.done.values()),
         }
 
     def calm(self):

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import json
+import os
 import shutil
 import signal
 import socket
@@ -78,6 +79,12 @@ def fault(port, **fields):
     """Adds a fault to the emulator at this port; Sources/FleetEngineEmulator/Fault.swift has the fields."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/debug/faults", json.dumps(fields).encode(), method="POST")
     urllib.request.urlopen(request, timeout=5).read()
+
+
+def processor(pid):
+    """The processor time of a process, in seconds."""
+    with open(f"/proc/{pid}/stat") as file:
+        return sum(int(word) for word in file.read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
 
 
 def positions(entry):

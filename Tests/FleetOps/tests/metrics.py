@@ -26,7 +26,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../Interop"))
 import trial  # noqa: E402
-from trial import Failure  # noqa: E402
+from trial import Failure, processor  # noqa: E402
 
 ROOT = os.path.realpath(os.path.join(HERE, "../../.."))
 FLEET = os.path.join(ROOT, "packaging/fleet")
@@ -301,9 +301,8 @@ def usage(child):
     pids = [child.pid] + [int(p) for p in read(f"/proc/{child.pid}/task/{child.pid}/children").split()]
     for pid in pids:
         size += int(re.search(r"^Pss: +(\d+)", read(f"/proc/{pid}/smaps_rollup"), re.M)[1])
-        fields = read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()
-        cpu += int(fields[11]) + int(fields[12])
-    return f"{size / 1000:.0f} MB, {cpu / os.sysconf('SC_CLK_TCK'):.1f} s of CPU"
+        cpu += processor(pid)
+    return f"{size / 1000:.0f} MB, {cpu:.1f} s of CPU"
 
 
 def substituted(query, vehicle):

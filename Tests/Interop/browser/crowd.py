@@ -4,7 +4,6 @@
 import datetime
 import http.client
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from rehearsal import PERIOD, Drive  # noqa: E402
+from trial import processor  # noqa: E402
 
 
 class Crowd(threading.Thread):
@@ -75,8 +75,7 @@ class Crowd(threading.Thread):
 
     def processor(self):
         """Processor time of the emulator in seconds."""
-        with open(f"/proc/{self._emulator.pid}/stat") as file:
-            return sum(int(word) for word in file.read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+        return processor(self._emulator.pid)
 
     def close(self):
         self._over.set()
