@@ -22,16 +22,11 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import gpsd_drive  # noqa: E402
-from trial import Record, free_port, processor, sentence, until  # noqa: E402
+from trial import Record, check, free_port, processor, sentence, until  # noqa: E402
 
 PERIOD = 0.5
 # A hundred kilometres away: the positions of hostile senders.
 FORGED = "GPRMC,{clock},A,3435.000000,S,15115.000000,E,10.000,0.00,{date},,,A"
-
-
-def check(is_so, what):
-    if not is_so:
-        raise AssertionError(what)
 
 
 def can_connect(port):

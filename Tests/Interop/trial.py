@@ -18,6 +18,11 @@ class Failure(Exception):
     """The reason why a trial failed."""
 
 
+def check(is_so, what):
+    if not is_so:
+        raise Failure(what)
+
+
 def epoch_seconds(text):
     """An RFC 3339 time as seconds since 1970."""
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()

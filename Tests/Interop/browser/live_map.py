@@ -18,6 +18,7 @@ import time
 from chromium import BrowserError, Chromium
 from crowd import Crowd
 from town import Town
+from trial import Failure, check
 
 PAST = {"light": "#c2187f", "dark": "#ff6ab8"}
 WIDE = (1440, 900)
@@ -26,15 +27,6 @@ SIZES = [(1280, 800), (844, 390), (390, 844), (360, 740)]
 PLACES = ["#tools", "#legend", ".leaflet-control-scale", "#vehicle-id", "#vehicle-state", ".tile", "#story-list li:first-child"]
 LOOK = (pathlib.Path(__file__).parent / "page.js").read_text()
 ACTS = ["tunnel", "slow", "unavailable", "throttled", "tokens-down", "revoke", "expire", "clear"]
-
-
-class Failure(Exception):
-    pass
-
-
-def check(condition, what):
-    if not condition:
-        raise Failure(what)
 
 
 def watch(browser, town, **how):
