@@ -26,7 +26,7 @@ import threading
 import time
 import urllib.parse
 
-from trial import free_port
+from trial import QuietHandler, free_port
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -84,7 +84,7 @@ class Server(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
 
     def answer(self):
@@ -124,9 +124,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         content = response.read()
         connection.close()
         return response.status, content
-
-    def log_message(self, *arguments):
-        pass
 
 
 class TLSFront:

@@ -12,11 +12,12 @@ import urllib.parse
 
 import token_server_by_google_auth as accounts
 from emulator_by_google_client import Emulator, update
+from trial import QuietHandler
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "packaging/fleet/prometheus/fleet-vehicles"
 
 
-class Prometheus(http.server.BaseHTTPRequestHandler):
+class Prometheus(QuietHandler):
     vehicles = []
     query = ""
 
@@ -28,9 +29,6 @@ class Prometheus(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        pass
 
 
 def main(program):

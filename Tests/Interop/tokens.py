@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth import exceptions
 from google.auth import jwt as google_jwt
 
-from trial import free_port
+from trial import QuietHandler, free_port
 
 AUDIENCE = "https://fleetengine.googleapis.com/"
 VEHICLE = "truck-17"
@@ -43,7 +43,7 @@ def service_account():
     }
 
 
-class Provider(http.server.BaseHTTPRequestHandler):
+class Provider(QuietHandler):
     """Returns the configured token."""
 
     token = ""
@@ -60,9 +60,6 @@ class Provider(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        pass
 
 
 class Trial:

@@ -2,6 +2,7 @@
 """For programs that run the daemon with an emulator: a temporary directory, the emulator's record, and failures."""
 import contextlib
 import datetime
+import http.server
 import json
 import os
 import shutil
@@ -16,6 +17,13 @@ import urllib.request
 
 class Failure(Exception):
     """The reason why a trial failed."""
+
+
+class QuietHandler(http.server.BaseHTTPRequestHandler):
+    """The base of HTTP servers that log no requests."""
+
+    def log_message(self, *arguments):
+        pass
 
 
 def check(is_so, what):

@@ -19,7 +19,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Interop"))
-from trial import Failure, free_port, until  # noqa: E402
+from trial import Failure, QuietHandler, free_port, until  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FILES = ROOT / "packaging/fleet/prometheus"
@@ -36,7 +36,7 @@ def unpack(package, program):
         subprocess.run(["dpkg", "-x", os.path.join(place, os.listdir(place)[0]), TOOLS], check=True)
 
 
-class Fleet(http.server.BaseHTTPRequestHandler):
+class Fleet(QuietHandler):
     """The metrics of the vehicles, and the webhook."""
     silent = set()
     messages = []
@@ -60,9 +60,6 @@ class Fleet(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text.encode())
-
-    def log_message(self, *arguments):
-        pass
 
 
 def message(status, alert):
