@@ -23,7 +23,8 @@ import sys
 import time
 import tty
 
-from trial import Failure, Record, epoch_seconds, fault, free_port, positions, print_tail, processor, sentence, status, work_directory
+from trial import (
+    Failure, Record, epoch_seconds, fault, free_port, positions, print_tail, processor, sentence, status, until, work_directory)
 
 # The time after the receiver's return until it is opened, and until the filter accepts its fixes again.
 REGAIN = 6
@@ -122,14 +123,8 @@ class Soak:
         self.front = subprocess.Popen(
             [front, "serve", f"{self.work}/tls", "good", str(self.front_port), str(self.port)], stderr=subprocess.DEVNULL,
             env={**os.environ, "NGHTTPX_OPTIONS": "--backend-max-backoff=1"})
-        end = time.monotonic() + 20
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.front_port)) == 0:
-                    return
-            if time.monotonic() > end:
-                raise Failure("the TLS front does not start")
-            time.sleep(0.02)
+        with socket.socket() as probe:
+            until(20, "the TLS front starts", lambda: probe.connect_ex(("127.0.0.1", self.front_port)) == 0, 0.01)
 
     def start_emulator(self):
         ready = f"{self.work}/ready"
@@ -139,11 +134,7 @@ class Soak:
             [f"{self.binaries}/fleet-engine-emulator", "--port", str(self.port), "--ready-file", ready, "--record",
              self.record.path, "--quiet", "--token-lifetime", "40"],
             stdout=subprocess.DEVNULL)
-        end = time.monotonic() + 20
-        while not os.path.exists(ready):
-            if time.monotonic() > end:
-                raise Failure("the emulator does not start")
-            time.sleep(0.02)
+        until(20, "the emulator starts", lambda: os.path.exists(ready), 0.01)
 
     def settings(self, level="info", extra=""):
         with open(f"{self.work}/daemon.toml", "w") as file:

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth import exceptions
 from google.auth import jwt as google_jwt
 
-from trial import QuietHandler, free_port
+from trial import QuietHandler, free_port, until
 
 AUDIENCE = "https://fleetengine.googleapis.com/"
 VEHICLE = "truck-17"
@@ -115,10 +115,7 @@ def verify(binaries, directory):
     emulator = subprocess.Popen(
         [os.path.join(binaries, "fleet-engine-emulator"), "--port", "0", "--ready-file", ready, "--quiet"])
     try:
-        for _ in range(600):
-            if os.path.exists(ready) and open(ready).read().endswith("\n"):
-                break
-            time.sleep(0.05)
+        until(30, "the emulator starts", lambda: os.path.exists(ready) and open(ready).read().endswith("\n"))
         url = open(ready).read().strip()
 
         def get(path, body=None):
@@ -172,11 +169,8 @@ def backend_of_the_guide(trial, account, directory):
     backend = subprocess.Popen(
         [sys.executable, "-c", program.replace("8701", str(port))], cwd=work, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(600):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
+        with socket.socket() as probe:
+            until(30, "the backend starts", lambda: probe.connect_ex(("127.0.0.1", port)) == 0)
         doctor = Trial(trial.binaries, work, port).run("doctor", "--token")
         assert doctor.returncode == 0 and " 0 warnings, 0 failed" in doctor.stdout, doctor.stdout
         assert "it rejects wrong credentials: HTTP 401" in doctor.stdout, doctor.stdout

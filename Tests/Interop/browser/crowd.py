@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from rehearsal import PERIOD, Drive  # noqa: E402
-from trial import processor  # noqa: E402
+from trial import processor, until  # noqa: E402
 
 
 class Crowd(threading.Thread):
@@ -25,11 +25,7 @@ class Crowd(threading.Thread):
         ready = pathlib.Path(self._work.name) / "url"
         arguments = [pathlib.Path(binaries).resolve() / "fleet-engine-emulator", "--quiet", "--ready-file", ready]
         self._emulator = subprocess.Popen(arguments + (["--map-files", page] if page else []), stdout=subprocess.DEVNULL)
-        for _ in range(200):
-            if ready.exists() and ready.read_text().strip():
-                break
-            time.sleep(0.05)
-        self.url = ready.read_text().strip()
+        self.url = until(10, "the emulator starts", lambda: ready.exists() and ready.read_text().strip())
         self._over = threading.Event()
         self._vehicles = [(f"truck-{number:04d}", Drive(number)) for number in range(1, count + 1)]
         self.failure = None
