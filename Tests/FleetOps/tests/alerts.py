@@ -28,11 +28,13 @@ VEHICLES = [f"truck-{number}" for number in range(1, 13)]
 
 
 def unpack(package, program):
+    """Unpacks Debian's package into TOOLS, without installing it, unless the program is there."""
     if (TOOLS / program).exists():
         return
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
         subprocess.run(["apt-get", "download", "-q", package], cwd=place, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        TOOLS.mkdir(parents=True, exist_ok=True)
         subprocess.run(["dpkg", "-x", os.path.join(place, os.listdir(place)[0]), TOOLS], check=True)
 
 

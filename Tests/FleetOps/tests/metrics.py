@@ -26,11 +26,11 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../Interop"))
 import trial  # noqa: E402
+from alerts import TOOLS, unpack  # noqa: E402
 from trial import Failure, processor  # noqa: E402
 
 ROOT = os.path.realpath(os.path.join(HERE, "../../.."))
 FLEET = os.path.join(ROOT, "packaging/fleet")
-TOOLS = os.path.join(ROOT, ".build/prometheus-tools")
 # Two minutes between two scrapes become five seconds.
 SCALE = 24
 SCRAPE, PUSH = 120 // SCALE, 360 // SCALE
@@ -139,14 +139,8 @@ class Rig:
     # -- Programs
 
     def unpack(self):
-        wanted = {"prometheus": "usr/bin/promtool", "victoria-metrics": "usr/bin/vmagent"}
-        for package, program in wanted.items():
-            if os.path.exists(os.path.join(TOOLS, program)):
-                continue
-            with tempfile.TemporaryDirectory() as place:
-                os.chmod(place, 0o755)
-                subprocess.run(["apt-get", "download", "-q", package], cwd=place, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                subprocess.run(["dpkg", "-x", os.path.join(place, os.listdir(place)[0]), TOOLS], check=True)
+        unpack("prometheus", "usr/bin/promtool")
+        unpack("victoria-metrics", "usr/bin/vmagent")
         for package in ("fleet-locationd", "fleet-engine-emulator"):
             machine = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
             found = [f for f in os.listdir(self.packages) if re.fullmatch(rf"{package}_[0-9].*_{machine}\.deb", f)]
