@@ -156,8 +156,9 @@ def spawn(arguments, log, environment=os.environ):
 def run(server, arguments, log, sample_at=None):
     """Runs a program to its end.
 
-    Processor time is that of wait4: the whole process from exec to exit. Memory and threads are those after `sample_at`
-    updates. Time to the first update: from just before exec to the emulator's line that says that it was accepted.
+    Processor time is that of wait4: the whole process from exec to exit. Memory, threads and context switches are those after
+    `sample_at` updates; `sampled_updates` is their number then. Time to the first update: from just before exec to the emulator's
+    line that says that it was accepted.
     """
     server.read()
     start = time.monotonic()
@@ -168,7 +169,7 @@ def run(server, arguments, log, sample_at=None):
         if updates and first is None:
             first = time.monotonic() - start
         if sample_at and not sample and updates >= sample_at:
-            sample = status(process)
+            sample = status(process) | {"sampled_updates": updates}
         ended, code, usage = os.wait4(process, os.WNOHANG)
         if ended:
             break

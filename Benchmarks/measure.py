@@ -223,9 +223,10 @@ def standstill(second):
     return (sentence(f"GNRMC,{time},A,{place},0.01,,211126,,,A") + sentence(f"GNGGA,{time},{place},1,12,0.79,34.0,M,40.1,M,,"))
 
 
-def compared(pairs, key, scale=1.0, per_update=False):
+def compared(pairs, key, scale=1.0, per=None):
+    """`per`: the key of the number that the value is divided by."""
     def value(run):
-        return run[key] * scale / (run["updates"] if per_update else 1)
+        return run[key] * scale / (run[per] if per else 1)
 
     return {
         "daemon": statistics.median(value(pair["daemon"]) for pair in pairs),
@@ -258,10 +259,10 @@ def main():
             long = bench.pairs(PAIRS, UPDATES)
             short = bench.pairs(STARTS, 3)
             figures = {
-                "CPU per update, us": compared(long, "cpu", 1e6, True) | {"aim": ["ratio", 1.0]},
-                "  user": compared(long, "user", 1e6, True),
-                "  system": compared(long, "system", 1e6, True),
-                "context switches per update": compared(long, "voluntary_ctxt_switches", 1, True) | {"digits": 2},
+                "CPU per update, us": compared(long, "cpu", 1e6, "updates") | {"aim": ["ratio", 1.0]},
+                "  user": compared(long, "user", 1e6, "updates"),
+                "  system": compared(long, "system", 1e6, "updates"),
+                "context switches per update": compared(long, "voluntary_ctxt_switches", 1, "sampled_updates") | {"digits": 2},
                 "CPU of a start and three updates, ms": compared(short, "cpu", 1e3),
                 "start to first accepted update, ms": compared(short, "first_update", 1e3) | {"aim": ["at most", 20]},
                 "peak RSS, MB": compared(long, "VmHWM", 1.024e-3) | {"aim": ["at most", 23.07], "digits": 2},
