@@ -12,6 +12,7 @@ For each daemon it counts the voluntary context switches (/proc/PID/status), the
 written to the disk (/proc/PID/io), and, where there is strace, the system calls and, of these, fdatasync, in a second time span of the
 same length. The first time span begins after 150 s: from then on an outage counts as long.
 """
+import math
 import os
 import pty
 import shutil
@@ -241,7 +242,9 @@ def main():
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 30
     print(f"{'':36} {'wake-ups/s':>10} {'CPU, s/day':>10} {'calls/s':>8} {'kB/h':>6} {'fdatasync/h':>11}")
     for name, row in figures(sys.argv[1], seconds).items():
-        print(f"{name:36} {row['wakeups']:10.2f} {row['day']:10.0f} {row.get('calls', 0):8.1f} {row['written'] / 1000:6.0f} {row.get('fdatasync', 0):11.0f}")
+        # Without strace, these two are not measured.
+        calls, syncs = row.get("calls", math.nan), row.get("fdatasync", math.nan)
+        print(f"{name:36} {row['wakeups']:10.2f} {row['day']:10.0f} {calls:8.1f} {row['written'] / 1000:6.0f} {syncs:11.0f}")
         if "-v" in sys.argv:
             print("   ", ", ".join(f"{call} {count}" for call, count in row.get("each", {}).items()))
 
