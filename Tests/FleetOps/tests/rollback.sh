@@ -242,6 +242,7 @@ says "unhealthy bad"
 runs 4
 says "healthy warning paused"
 runs 20
+! grep 'has not delivered' "$work/journal" || { echo "failed: a pause counts" >&2; exit 1; }
 says "unhealthy bad"
 runs 1
 expect "a pause neither counts nor begins the count anew" 1 "fleet-locationd 1 has not delivered at 5 checks"
