@@ -54,14 +54,17 @@ step "with its key a box can do nothing else on the central machine"
 as_box() { timeout 20 ssh -F none -i "$work/box" -o BatchMode=yes -o ExitOnForwardFailure=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -p $central_port "$@" reach@127.0.0.1; }
 ! as_box -T >"$work/shell" 2>&1 </dev/null || fail "a shell: $(cat "$work/shell")"
 grep -qi 'not available' "$work/shell" || fail "not by nologin: $(cat "$work/shell")"
-! timeout 20 ssh -F none -i "$work/box" -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -p $central_port reach@127.0.0.1 id 2>/dev/null |
-  grep uid || fail "a command"
+! timeout 20 ssh -F none -i "$work/box" -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -p $central_port reach@127.0.0.1 id >"$work/command" 2>&1 ||
+  fail "a command: $(cat "$work/command")"
+grep -qi 'not available' "$work/command" || fail "a command, not by nologin: $(cat "$work/command")"
 ! as_box -N -R "127.0.0.1:$other:127.0.0.1:1" 2>"$work/refusal" || fail "another port"
 grep -q 'remote port forwarding failed' "$work/refusal" || fail "another port: $(cat "$work/refusal")"
 as_box -N -L "127.0.0.1:$other:127.0.0.1:$box_port" 2>"$work/refusal" &
 background+=($!)
 until_true 10 open $other || fail "the client does not listen"
-! timeout 5 ssh-keyscan -p $other 127.0.0.1 2>/dev/null | grep ssh- || fail "it reaches other services of the central machine"
+# `open` has made a connection, which the central machine must refuse to forward.
+until_true 10 grep -q 'open failed: administratively prohibited' "$work/refusal" ||
+  fail "it reaches other services of the central machine: $(cat "$work/refusal")"
 kill "${background[-1]}" 2>/dev/null || true
 
 step "without its line the box has no way any more"
