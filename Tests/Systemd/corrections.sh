@@ -137,6 +137,7 @@ step "credentials: what is wrong with one is named"
 names() { # WORDS COMMAND...
   inside "${@:2}" >"$work/answer" 2>&1 || true
   grep -q "$1" "$work/answer" || fail "${*:2} does not say \"$1\": $(cat "$work/answer")"
+  ! grep 's3cret\|an0ther-one' "$work/answer" || fail "${*:2} shows the secret"
 }
 secret() { # TEXT
   printf "$1" | write $etc/token-provider 600
@@ -151,7 +152,6 @@ names 'token.headers.Authorization: credential token-provider: the secret is in 
 secret 'Authorization: Bearer s3cret-of-the-box'
 names 'the secret begins with the name of the header' fleet-locationctl doctor
 names 'the secret begins with the name of the header' fleet-locationd --check
-! grep -q s3cret "$work/answer" || fail "the secret is shown"
 secret '\357\273\277Bearer s3cret-of-the-box\n'
 until_true 15 status_says Online || fail "with a byte order mark: $(property StatusText)"
 inside fleet-locationctl doctor >"$work/answer" || fail "doctor: $(cat "$work/answer")"
@@ -177,7 +177,6 @@ journal -n 8 | has "$changed.*a restart is needed: systemctl restart fleet-locat
 names "$changed" fleet-locationctl reload
 names "$changed" fleet-locationctl doctor
 names "$changed" fleet-locationd --check
-! grep -q 'an0ther-one' "$work/answer" || fail "the secret is shown"
 until_true 5 eval '[ -z "$(inside systemctl list-units --all --no-legend "fleet-locationctl-*")" ]' ||
   fail "left over: $(inside systemctl list-units --all 'fleet-locationctl-*')"
 # The key of another machine.
