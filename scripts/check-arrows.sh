@@ -7,9 +7,11 @@ cd "$(dirname "$0")/.."
 
 bad=0
 forbid() { # why, pattern, paths...
-  local why=$1 pattern=$2 hits
+  local why=$1 pattern=$2 hits status=0
   shift 2
-  if hits=$(grep -rnE --include='*.swift' "$pattern" "$@"); then
+  hits=$(grep -rnE --include='*.swift' "$pattern" "$@") || status=$?
+  # 2 if it could not read a directory.
+  if [ $status -ne 1 ]; then
     printf '%s:\n%s\n' "$why" "$hits" >&2
     bad=1
   fi
