@@ -155,13 +155,14 @@ sanitize: setup ## Tests of hostile input and memory: Tests all code with `unsaf
 check: setup setup-deb setup-container ## Every day: What CI runs, half an hour; docs/development.md lists what it leaves out.
 	@scripts/check.sh
 
+# git grep has the status 1 if it finds nothing, and another one if it fails.
 lint: ## Every day: Checks the format, the comments, and that everything exists that the pages link to or name.
 	@scripts/check-documentation.py
 	@scripts/check-links.py
 	@scripts/test-simulate.py
-	@! git grep -nE '^(<<<<<<<|>>>>>>>) '
-	@! git grep -nP '#expect\((?!throws|processExitsWith|$$)' -- Tests || { echo "expectEqual, expectNil or expect (Tests/Support/Expectations): docs/development.md says why"; exit 1; }
-	@! git grep -nP 'systemd-creds\W+encrypt\b(?!.*--(tpm2-pcrs=(?!\d)|with-key=host))' -- Sources docs packaging config Tests || { echo "systemd-creds encrypt needs --tpm2-pcrs=: docs/fleet.md says why"; exit 1; }
+	@git grep -nE '^(<<<<<<<|>>>>>>>) '; [ $$? -eq 1 ]
+	@git grep -nP '#expect\((?!throws|processExitsWith|$$)' -- Tests; [ $$? -eq 1 ] || { echo "expectEqual, expectNil or expect (Tests/Support/Expectations): docs/development.md says why"; exit 1; }
+	@git grep -nP 'systemd-creds\W+encrypt\b(?!.*--(tpm2-pcrs=(?!\d)|with-key=host))' -- Sources docs packaging config Tests; [ $$? -eq 1 ] || { echo "systemd-creds encrypt needs --tpm2-pcrs=: docs/fleet.md says why"; exit 1; }
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks Fuzz
 
 words: ## Every day: Lists words that often stand where a term of the field should be; never fails.
