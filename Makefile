@@ -245,12 +245,14 @@ MAINTAINER ?=
 HOMEPAGE ?=
 export MAINTAINER HOMEPAGE
 PROGRAMS := fleet-locationd fleet-engine-emulator
+# build/ may also have the packages of other versions.
+LINTIAN := sh -c 'lintian --fail-on error,warning --info build/*_$$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)_$(ARCH).changes'
 ifeq ($(ARCH),$(MACHINE))
 deb: setup-build setup-deb build ## Use: Builds the Debian packages, in build/; ARCH=arm64.
 	@mkdir -p build/linked/$(ARCH)
 	@for program in $(PROGRAMS); do scripts/linked.py $(BIN) $$program > build/linked/$(ARCH)/$$program.json || exit; done
 	@scripts/build-deb.sh $(BIN)
-	lintian --fail-on error,warning --info build/*_$(ARCH).changes
+	$(LINTIAN)
 else
 deb:
 	@[ $(MACHINE)-$(ARCH) = amd64-arm64 ] || { echo "ARCH=$(ARCH): packages for another architecture can be built for arm64 only, and on amd64 only" >&2; exit 1; }
@@ -259,7 +261,7 @@ deb:
 	@mkdir -p build/linked/arm64
 	@for program in $(PROGRAMS); do $(ARM64) linked $(ARM64_BIN) $$program > build/linked/arm64/$$program.json || exit; done
 	@$(ARM64) packaging scripts/build-deb.sh $(ARM64_BIN) arm64
-	$(ARM64) packaging lintian --fail-on error,warning --info build/*_arm64.changes
+	$(ARM64) packaging $(LINTIAN)
 endif
 
 release: ## Release: Signed packages in build/release; KEY, MAINTAINER, HOMEPAGE, ARCHITECTURES: docs/fleet.md.

@@ -35,7 +35,7 @@ if [ -z "${ARM64_PREPARED:-}" ]; then
   fi
   # Dependencies of the packages are downloaded into the cache of this root, and installed in a temporary overlay.
   rm -f "$base"/root/*.deb
-  cp "$packages"/fleet-{locationd,engine-emulator}_[0-9]*_arm64.deb "$base/root/"
+  cp "$(package fleet-locationd arm64)" "$(package fleet-engine-emulator arm64)" "$base/root/"
   cp /etc/resolv.conf "$base/etc/resolv.conf"
   chroot "$base" sh -c 'apt-get install -qq -y --download-only /root/*.deb' >/dev/null
   # From here on, there is no network except the loopback.
@@ -75,7 +75,7 @@ inside sh -c 'apt-get install -qq -y /root/*.deb' >"$work/apt" 2>&1 || { cat "$w
 inside dpkg --verify fleet-locationd fleet-engine-emulator || fail "dpkg --verify"
 inside id -nG fleet-locationd | grep -qw dialout || fail "the user is not in the group dialout"
 inside fleet-locationd --version | head -n 1
-echo "   $(stat -c %s "$packages"/fleet-locationd_[0-9]*_arm64.deb) bytes to fetch," \
+echo "   $(stat -c %s "$(package fleet-locationd arm64)") bytes to fetch," \
   "$(inside dpkg-query -W -f '${Installed-Size}' fleet-locationd) kB installed, and" \
   "$(grep -c '^Setting up' "$work/apt") packages with it on a Debian of the smallest kind"
 

@@ -26,10 +26,11 @@ trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
 # The programs, the unit and its user, as installed by `make install`, or from the packages for another architecture; the local
 # Fleet Engine as a service beside them.
 install_programs() {
-  local stage name
+  local stage name version
   if [ "${MACHINE_ARCH:-amd64}" != amd64 ]; then
+    version=$(dpkg-parsechangelog -l "$top/packaging/debian/changelog" -S Version)
     for name in fleet-locationd fleet-engine-emulator; do
-      "$machine" copy "$(ls "$top/build/$name"_[0-9]*_"$MACHINE_ARCH".deb)" "/root/$name.deb"
+      "$machine" copy "$top/build/${name}_${version}_$MACHINE_ARCH.deb" "/root/$name.deb"
     done
     guest 'dpkg -i /root/fleet-*.deb >/root/dpkg.log 2>&1' || fail "dpkg -i: $(guest 'cat /root/dpkg.log')"
   else

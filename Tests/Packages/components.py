@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Strings in the statically linked components that survive stripping.
 MARKS = {"swift-runtime": b"Fatal error", "libstdc++-12-dev": b"St9exception", "libtomlplusplus-dev": b"Error while parsing"}
 EXPECTED = {
@@ -83,10 +84,10 @@ def judge(package, place):
 
 def main(directory):
     architecture = output("dpkg", "--print-architecture").strip()
+    version = output("dpkg-parsechangelog", "-l", ROOT / "packaging/debian/changelog", "-S", "Version").strip()
     for name in EXPECTED:
-        [package] = pathlib.Path(directory).glob(f"{name}_[0-9]*_{architecture}.deb")
         with tempfile.TemporaryDirectory() as place:
-            judge(package, place)
+            judge(pathlib.Path(directory, f"{name}_{version}_{architecture}.deb"), place)
 
 
 main(sys.argv[1])

@@ -7,7 +7,9 @@
 #                                   that stall
 #   free_port                       prints a port at which nothing listens, below those that the kernel gives to
 #                                   connections
+#   package NAME [ARCHITECTURE]     prints the path of our package of this version, in the directory $packages
 
+changelog=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../packaging/debian" && pwd)/changelog
 step() { printf '== %s\n' "$1"; }
 until_true() {
   local end=$((SECONDS + $1 + 5))
@@ -23,4 +25,7 @@ free_port() {
   local port
   while port=$((20000 + RANDOM % 12000)) && (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
   echo $port
+}
+package() {
+  ls "$packages/$1_$(dpkg-parsechangelog -l "$changelog" -S Version)_${2:-$(dpkg --print-architecture)}.deb"
 }

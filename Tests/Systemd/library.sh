@@ -4,7 +4,6 @@
 #
 #   inside COMMAND...    runs a command in the container
 #   write PATH [MODE]    writes standard input to a file in it
-#   package NAME         prints the path of our package of this name
 #   install              boots the container and installs our packages
 #   settings VEHICLE [INSTANCE [SERVICE]]    writes settings that name the emulator
 #   emulate              starts the emulator at $port, and waits until it answers
@@ -20,7 +19,6 @@ write() {
   chmod "${2:-644}" "$work/text"
   container push "$work/text" "$1"
 }
-package() { ls "$packages/$1"_[0-9]*_"$(dpkg --print-architecture)".deb; }
 # Reads to the end, unlike grep -q, which makes a writer fail with EPIPE.
 has() { grep "$@" >/dev/null; }
 fail() {

@@ -5,10 +5,11 @@ set -euo pipefail
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-package=$(ls "$1"/fleet-locationd_[0-9]*_"$(dpkg --print-architecture)".deb)
+packages=$1
+. "$(dirname "$0")/../Support/library.sh"
 
 make --no-print-directory -C "$(dirname "$0")/../.." install DESTDIR="$work/made" >/dev/null
-dpkg-deb -x "$package" "$work/packaged"
+dpkg-deb -x "$(package fleet-locationd)" "$work/packaged"
 # Excluded: files that only Debian's policy requires, and the list of components, which is made with the package.
 # /lib is a link to /usr/lib, manual pages may be compressed, and the package's programs are stripped.
 list() {

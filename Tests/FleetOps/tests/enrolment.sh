@@ -62,8 +62,8 @@ assert not re.search(r"BOX-|FLEET-CA", re.sub(r"(?m)^ *#.*$", "", text)), "a wor
 END
 
 step "haproxy in front of token-server: each box gets the token of its own vehicle"
-dpkg-deb -x "$packages"/fleet-engine-emulator_[0-9]*_"$(dpkg --print-architecture)".deb "$work/programs"
-dpkg-deb -x "$packages"/fleet-locationd_[0-9]*_"$(dpkg --print-architecture)".deb "$work/programs"
+dpkg-deb -x "$(package fleet-engine-emulator)" "$work/programs"
+dpkg-deb -x "$(package fleet-locationd)" "$work/programs"
 python3 - "$work/account.json" <<'END'
 import json, os, subprocess, sys
 key = subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], check=True, capture_output=True, text=True)

@@ -141,10 +141,12 @@ class Rig:
     def unpack(self):
         unpack("prometheus", "usr/bin/promtool")
         unpack("victoria-metrics", "usr/bin/vmagent")
-        for package in ("fleet-locationd", "fleet-engine-emulator"):
-            machine = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
-            found = [f for f in os.listdir(self.packages) if re.fullmatch(rf"{package}_[0-9].*_{machine}\.deb", f)]
-            subprocess.run(["dpkg", "-x", os.path.join(self.packages, sorted(found)[-1]), os.path.join(self.work, "programs")], check=True)
+        machine = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+        changelog = os.path.join(ROOT, "packaging/debian/changelog")
+        version = subprocess.check_output(["dpkg-parsechangelog", "-l", changelog, "-S", "Version"], text=True).strip()
+        for name in ("fleet-locationd", "fleet-engine-emulator"):
+            package = os.path.join(self.packages, f"{name}_{version}_{machine}.deb")
+            subprocess.run(["dpkg", "-x", package, os.path.join(self.work, "programs")], check=True)
 
     def program(self, name):
         return os.path.join(self.work, "programs/usr/bin", name)
