@@ -120,9 +120,10 @@ for package, names in sorted({**static, **headers}.items()):
     add(name, f"SPDXRef-static-{name.replace('+', 'x')}", "STATIC_LINK", versionInfo=build, licenseDeclared=license_of(source),
         supplier="Organization: Debian", sourceInfo=f"Debian's source package {source}", comment=text, externalRefs=locator(name, build))
 for name, (source, libraries) in sorted(dynamic.items()):
+    # Not a version, because the box has its own.
+    wanted = f"; version {depends[name]}" if name in depends else ""
     add(name, f"SPDXRef-dynamic-{name.replace('+', 'x')}", "DYNAMIC_LINK", supplier="Organization: Debian",
-        sourceInfo=f"Debian's source package {source}", comment=", ".join(sorted(libraries)), externalRefs=locator(name, None),
-        **({"versionInfo": depends[name]} if depends.get(name) else {}))
+        sourceInfo=f"Debian's source package {source}", comment=", ".join(sorted(libraries)) + wanted, externalRefs=locator(name, None))
 
 document = {
     "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{PACKAGE}_{version}_{architecture}",

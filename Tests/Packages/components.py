@@ -54,11 +54,12 @@ def judge(package, place):
 
     for needed in re.findall(r"NEEDED +(\S+)", output("objdump", "--private-headers", program)):
         owners = {line.split(":")[0] for line in output("dpkg-query", "--search", f"*/{needed}").splitlines()}
-        listed = [part for part in linked["DYNAMIC_LINK"].values() if needed in part["comment"].split(", ")]
+        listed = [part for part in linked["DYNAMIC_LINK"].values() if needed in part["comment"].split("; ")[0].split(", ")]
         check(len(listed) == 1 and listed[0]["name"] in owners, f"{name}: {needed} is of {owners}, and the list has {listed}")
     depends = output("dpkg-deb", "--field", package, "Depends")
     for part in linked["DYNAMIC_LINK"].values():
         check(part["name"] in re.findall(r"[a-z0-9.+-]+", depends), f"{name} does not depend on {part['name']}")
+        check("versionInfo" not in part, f"{part['name']}: the version is that of the box")
 
     found = {part for part, mark in MARKS.items() if mark in content}
     check(found == EXPECTED[name], f"{name} has parts of {found}")
