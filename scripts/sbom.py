@@ -73,10 +73,13 @@ def add(name, identifier, linked=None, **fields):
         relationships.append({"spdxElementId": "SPDXRef-program", "relationshipType": linked, "relatedSpdxElement": identifier})
 
 
-def locator(name, version):
+def purl(text):
     """A package URL."""
-    return [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-             "referenceLocator": f"pkg:deb/debian/{name}{'@' + version.replace('+', '%2B') if version else ''}?arch={architecture}"}]
+    return [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": text}]
+
+
+def locator(name, version):
+    return purl(f"pkg:deb/debian/{name}{'@' + version.replace('+', '%2B') if version else ''}?arch={architecture}")
 
 
 program = next(path for path in sorted((TREE / "usr/bin").iterdir()) if not path.is_symlink())
@@ -94,10 +97,15 @@ relationships += [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DES
 parts = {path: f"{pathlib.Path(path).name} ({count} of its members)" for path, count in linked["archives"].items()}
 parts |= {path: pathlib.Path(path).name for path in linked["objects"]}
 swift = sorted(text for path, text in parts.items() if "/swift_static/" in path)
+# The compiler for arm64 is Debian's. The revision of its package is not known here.
+if any("/usr/libexec/swift/" in path for path in parts):
+    origin = {"supplier": "Organization: Debian", "sourceInfo": "Debian's source package swiftlang",
+              "externalRefs": locator("swiftlang", None)}
+else:
+    origin = {"supplier": "Organization: The Swift project (https://www.swift.org)",
+              "externalRefs": purl(f"pkg:github/swiftlang/swift@swift-{linked['compiler']}-RELEASE")}
 add("swift-runtime", "SPDXRef-swift-runtime", "STATIC_LINK", versionInfo=linked["compiler"], licenseDeclared=LICENSES["swift"],
-    supplier="Organization: The Swift project (https://www.swift.org)", comment=", ".join(swift),
-    externalRefs=[{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                   "referenceLocator": f"pkg:github/swiftlang/swift@swift-{linked['compiler']}-RELEASE"}])
+    comment=", ".join(swift), **origin)
 
 depends = dict(re.findall(r"([a-z0-9.+-]+) \(([^)]*)\)", re.search(r"^Depends: (.*)$", (TREE / "DEBIAN/control").read_text(), re.M)[1]))
 needed = re.findall(r"NEEDED +(\S+)", output("objdump", "--private-headers", str(program)))
