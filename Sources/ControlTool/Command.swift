@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import CommandLineOptions
 import Configuration
+import Diagnosis
+import SystemCalls
 
 /// A subcommand of `fleet-locationctl`.
 @MainActor protocol Command {
@@ -48,8 +50,9 @@ struct CommandError: Error {
     self.absentSocket = absentSocket
   }
 
-  /// The mistakes in the settings, or that this user may not read them.
-  init(_ error: ConfigurationError) {
-    self.init(error.isPermissionDenied ? .permission : .configuration, error.message)
+  /// The mistakes in the settings, or that this user may not read them. If the service may not, that is a mistake.
+  @MainActor init(_ error: ConfigurationError) {
+    let isUsers = error.isPermissionDenied && !ServiceImpersonation.isActive && UserAccount.current.id != 0
+    self.init(isUsers ? .permission : .configuration, error.message)
   }
 }

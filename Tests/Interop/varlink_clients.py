@@ -490,6 +490,8 @@ def positions(daemon, receiver):
     until(20, "the tool", lambda: len(lines()) > 3 and all("latitude" in line["position"] for line in lines()))
     with daemon.connect(daemon.positions) as client:
         client.sendall(monitor)
+        # A connection that is closed before the daemon has read the call is reset.
+        until(20, "the daemon has read the call", lambda: monitors()["connected"] == 2)
         switch(False)
         while client.recv(65536):
             pass

@@ -96,6 +96,8 @@ struct EventRateLimiterTests {
     for cycle in 5..<300 { expectEqual(report(at: cycle * 2), [nil, nil]) }
     expectEqual(report(at: 600), [.sourceLost("gone", suppressed: 295), .sourceOpened("gps0")])
     expectEqual(report(at: 602), [nil, nil])
+    expectEqual(
+      eventLimiter.sourceLost(source("gps0"), "no SIM", nil, at: at(604)), .sourceLost("no SIM"), "another reason")
     // After an hour of rest, several are reported again.
     expectEqual((0..<7).map { report(at: 4300 + $0 * 2)[0] != nil }, [true, true, true, true, true, false, false])
     eventLimiter.configured(isOtherVehicle: false)

@@ -13,7 +13,8 @@ struct EventRateLimiter: Sendable {
   /// The minimum time between reported clock steps: two time daemons that disagree would flood the journal.
   static let clockStepPeriod = Duration.seconds(60)
 
-  /// A loose plug, or a sender that closes after each position, would flood the journal. By the source's ID.
+  /// A loose plug, or a sender that closes after each position, would flood the journal. By the source's ID and the
+  /// reason: each new one is reported.
   private var sourceLosses = RepeatLimiter(burst: 5)
   private var unreportedLosses: Set<Int> = []
   /// Of a source that is read under another name, by its ID; and of another source, or none, that is used.
@@ -48,7 +49,7 @@ struct EventRateLimiter: Sendable {
   mutating func sourceLost(
     _ source: SourceOverview.Source, _ why: String, _ number: SourceNumber?, at now: BootInstant
   ) -> Event? {
-    guard let suppressed = sourceLosses.admit("\(source.id)", at: now) else {
+    guard let suppressed = sourceLosses.admit("\(source.id) \(why)", at: now) else {
       unreportedLosses.insert(source.id)
       return nil
     }
