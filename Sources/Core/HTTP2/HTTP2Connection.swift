@@ -120,6 +120,9 @@ package struct HTTP2Connection: ~Copyable, Sendable {
       && (state == .new || now - lastUse < idleTimeout)
   }
 
+  /// Whether a request is in flight.
+  package var isBusy: Bool { stream != nil }
+
   /// When to handle `deadline`; nil if there is none.
   package var nextDeadline: BootInstant? {
     guard state != .closed else { return nil }
