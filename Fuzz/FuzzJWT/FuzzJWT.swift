@@ -22,7 +22,7 @@ func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 private func inspect(_ text: String) {
   let secret = Secret(text)
-  let parts = text.split(separator: ".").filter { $0.count >= 24 }.map { $0.prefix(24) }
+  let parts = text.split(separator: ".").filter { $0.count >= 24 }.map { String($0.prefix(24)) }
   for scope: AuthorizationContext.Scope in [
     .deliveryVehicle("v"), .vehicle("v"), .trip("v"), .task("v"), .trackingID("v"),
   ] {
@@ -35,7 +35,7 @@ private func inspect(_ text: String) {
     } catch {
       isFor = isFor.map { _ in false }
       precondition(!error.message.utf8.contains(10))
-      precondition(!parts.contains { error.message.contains($0) }, "a part of the token")
+      precondition(!parts.contains { error.message.contains(text: $0) }, "a part of the token")
     }
     let inspection = TokenInspection(of: secret, for: context, at: Timestamp(seconds: 1_796_083_200))
     precondition((isFor == nil) == (inspection.claims == nil), "the two readings differ")
@@ -45,7 +45,7 @@ private func inspect(_ text: String) {
     for problem in inspection.problems {
       let text = problem.sentence.text
       precondition(!text.isEmpty && !text.utf8.contains(10) && text.count < 1500)
-      precondition(!parts.contains { text.contains($0) }, "a part of the token")
+      precondition(!parts.contains { text.contains(text: $0) }, "a part of the token")
     }
   }
 }
