@@ -202,7 +202,7 @@ extension TOMLValue {
     switch content {
     case .string(let text): return text
     case .integer, .float:
-      // No quantity is negative.
+      // The example must be valid, and hardly any quantity may be negative.
       let written = content.literal.hasPrefix("-") ? "10" : content.literal
       let unit = example == "s" ? "s" : " \(example)"
       throw ValueProblem(message: "has no unit; write the \(noun) with one, in quotes, as in \"\(written)\(unit)\"")

@@ -89,7 +89,7 @@ enum DaemonClient {
   private static func ask(
     _ request: Request, at path: String, timeout: Duration = .seconds(5)
   ) throws(CommandError) -> [UInt8] {
-    try exchange(at: path) { () throws(ControlSocketError) in
+    try exchange(at: path, changesState: ![.status, .metrics].contains(request)) { () throws(ControlSocketError) in
       guard let message = try ControlClient.call(request.call.encoded, at: path, timeout: timeout) else {
         return try ControlClient.ask(request.legacyLine, at: path, timeout: timeout)
       }
@@ -97,15 +97,17 @@ enum DaemonClient {
     }
   }
 
+  /// - Parameter changesState: a daemon that does not answer in time may still perform the request.
   private static func exchange<Response>(
-    at path: String, _ ask: () throws(ControlSocketError) -> Response
+    at path: String, changesState: Bool, _ ask: () throws(ControlSocketError) -> Response
   ) throws(CommandError) -> Response {
     do throws(ControlSocketError) {
       return try ask()
     } catch {
+      let late = error.code == .silent && changesState ? "; it may still do what was requested" : ""
       let missing = missingInstanceMessage(at: path).map { "\n\($0)" } ?? ""
       throw CommandError(
-        error.code == .permissionDenied ? .permission : .unavailable, error.message + missing,
+        error.code == .permissionDenied ? .permission : .unavailable, error.message + late + missing,
         absentSocket: error.code == .absent ? path : nil)
     }
   }
@@ -192,7 +194,7 @@ enum DaemonClient {
     let path = try path(options)
     let call = VarlinkCall(interface, "ReloadAndConfirm", ["seconds": .integer(limit.wholeSeconds)])
     return try withStopReason { () throws(CommandError) in
-      let reply = try exchange(at: path) { () throws(ControlSocketError) in
+      let reply = try exchange(at: path, changesState: true) { () throws(ControlSocketError) in
         try ControlClient.call(call.encoded, at: path, timeout: .seconds(5))
       }
       // An earlier release would use the settings at once, and never revert them.

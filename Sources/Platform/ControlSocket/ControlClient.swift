@@ -100,8 +100,7 @@ package nonisolated enum ControlClient {
       ControlSocketError(
         .permissionDenied, "\(path): permission denied; be root or a member of the group \(socket.group)", cause: error)
     case EAGAIN, EPIPE, ECONNRESET, EBADMSG:
-      ControlSocketError(
-        .silent, "\(path): the daemon does not answer; it may still do what was requested", cause: error)
+      ControlSocketError(.silent, "\(path): the daemon does not answer", cause: error)
     default:
       ControlSocketError(.failed, "\(path): \(error)", cause: error)
     }
