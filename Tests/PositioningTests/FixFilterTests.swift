@@ -85,6 +85,42 @@ struct FixFilterTests {
   }
 
   @Test(
+    "without a time source, the correction of a receiver clock ends at the fifth fix that was right without it",
+    arguments: [18.0, 3600, -86_400])
+  func correctedWithoutBounds(error: Double) throws {
+    var filter = filter()
+    filter.setTimeBounds(TimeBounds(FixFilterTests.start, precision: .seconds(1), since: .boot, until: .boot))
+    var accepted: [Int] = []
+    for second in 1...60 {
+      if second == 20 { filter.setTimeBounds(nil) }
+      let wrong = second < 30 ? error : 0
+      guard case .success(let fix) = filter.evaluate(try fix(Double(second) + wrong), at: moment(Double(second))) else {
+        continue
+      }
+      expect(abs((fix.time - FixFilterTests.start).inSeconds - Double(second)) <= 1, "\(second) s: \(fix.time.rfc3339)")
+      accepted.append(second)
+    }
+    // Four fixes are rejected until the error is known, and four until its end is.
+    expectEqual(accepted, (1...60).filter { !(1...4).contains($0) && !(30...33).contains($0) })
+  }
+
+  @Test("without a time source, fixes that are late by a receiver clock's error do not end its correction")
+  func lateWithoutBounds() throws {
+    var filter = filter()
+    filter.setTimeBounds(TimeBounds(FixFilterTests.start, precision: .seconds(1), since: .boot, until: .boot))
+    for second in 1...20 { _ = filter.evaluate(try fix(Double(second) + 18), at: moment(Double(second))) }
+    filter.setTimeBounds(nil)
+    // 25 fixes that were held back arrive within half a second.
+    for second in 21...45 {
+      _ = filter.evaluate(try fix(Double(second) + 18), at: moment(45 + Double(second - 45) / 50))
+    }
+    for second in 46...60 {
+      let result = filter.evaluate(try fix(Double(second) + 18), at: moment(Double(second)))
+      expectEqual(try result.get().time, FixFilterTests.start + .seconds(second))
+    }
+  }
+
+  @Test(
     "a receiver clock that jumps before a server's first response, which took 12 s, is corrected by exactly the jump")
   func leapsBeforeResponse() throws {
     var filter = filter()

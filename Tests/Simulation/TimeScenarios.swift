@@ -98,6 +98,24 @@ struct TimeScenarios {
     expect(world.applied(177..<190).allSatisfy { $0.at - Double(World.second(of: $0.live)) < 5 })
   }
 
+  @Test("a receiver that learns the leap seconds without a time source is not corrected by them any longer")
+  func leapsWithWrongClock() throws {
+    let fast = try World.drive(
+      Scenario(
+        seed: 645_305, duration: 138, drive: .steady(14.0),
+        faults: [Fault(.latency(6000), 4..<122), Fault(.ahead(18), 0..<107)], acts: [(82, .clockStep(967_684_644))],
+        noise: 0.0, settings: [.interval(5)]))
+    let silent = try World.drive(
+      Scenario(
+        seed: 589_675, duration: 85, drive: .steady(14.0),
+        faults: [Fault(.providerUndated(backdating: 0), 30..<31), Fault(.ahead(18), 29..<71), Fault(.silent, 32..<74)],
+        acts: [(70, .clockStep(-1_425_594_129)), (8, .powerCut(afterEffects: 0, seconds: 18))], noise: 0.0))
+    for world in [fast, silent] {
+      let newest = try #require(world.applied(75..<138).last)
+      expect(newest.at - Double(World.second(of: newest.live)) < 5)
+    }
+  }
+
   @Test(
     "a receiver clock that jumps before Fleet Engine's first response is outvoted by the machine's clock and a token's iat"
   )

@@ -39,8 +39,14 @@ package struct ReceiverClock: Sendable {
     _ stamp: Timestamp, bounds: TimeBounds?, after accepted: (time: Timestamp, at: BootInstant)?,
     agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Outcome {
-    // A long time offline does not correct a wrong clock.
-    guard let bounds else { return apply(offset) }
+    guard let bounds else {
+      // A long time offline does not correct a wrong clock. Its own timestamps are right if they continue the corrected
+      // ones: for example, it has received the leap seconds since.
+      guard offset != .zero, let accepted, ReceiverClock.continues(stamp, accepted, at: now),
+        !ReceiverClock.continues(stamp - offset, accepted, at: now)
+      else { return apply(offset) }
+      return confirms(.zero, by: agreement, at: now) ? apply(.zero) : .settled(change: .zero)
+    }
     guard let error = ReceiverClock.error(of: stamp, bounds, at: now, after: accepted) else { return apply(.zero) }
     let corrected = stamp - offset
     let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
@@ -65,6 +71,14 @@ package struct ReceiverClock: Sendable {
     }
     contradiction = (offset, since, count + 1)
     return count + 1 >= agreement.count && now - since >= agreement.time
+  }
+
+  /// Whether a timestamp is that of an earlier fix plus the time since its arrival.
+  private static func continues(
+    _ stamp: Timestamp, _ accepted: (time: Timestamp, at: BootInstant), at now: BootInstant
+  ) -> Bool {
+    let error = stamp - (accepted.time + (now - accepted.at))
+    return max(error, .zero - error) <= slack
   }
 
   private mutating func apply(_ newOffset: Duration) -> Outcome {
