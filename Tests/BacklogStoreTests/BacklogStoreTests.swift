@@ -54,6 +54,12 @@ struct BacklogStoreTests {
     expect(try fixture.shell("SELECT count(*) FROM positions").contains("locked"))
     store = nil
     expectEqual(fixture.names, ["backlog.sqlite"])
+    // The same holds for a file that has a write-ahead log already, before anything is written.
+    store = try fixture.open()
+    _ = try store?.content(of: fixture.truck)
+    expectEqual(fixture.names, ["backlog.sqlite", "backlog.sqlite-wal"])
+    expect(try fixture.shell("SELECT count(*) FROM positions").contains("locked"))
+    store = nil
     try expectEqual(
       fixture.shell("PRAGMA integrity_check; PRAGMA journal_mode; SELECT count(*) FROM positions"), "ok\nwal\n500"
     )

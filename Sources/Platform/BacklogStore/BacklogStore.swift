@@ -99,13 +99,13 @@ package final class BacklogStore {
     // through one, such as /var on a data partition.
     let directory = SystemFile.resolved(file.directory) ?? file.directory
     database = try Database(path: "\(directory)/\(StoreFile.name)")
-    // Exclusive locking is set before WAL, so that there is no shared memory file, whose pages would be written back
-    // too.
+    // Exclusive locking is set before anything reads the file, which may have a write-ahead log already: so there is no
+    // shared memory file, whose pages would be written back too.
     try database.run(
       """
+      PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA page_size = \(BacklogStore.pageSize);
       PRAGMA auto_vacuum = NONE;
-      PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA cache_size = -256;
       PRAGMA temp_store = MEMORY;
       PRAGMA trusted_schema = OFF;

@@ -13,8 +13,9 @@ struct StoreFile {
 
   var path: String { "\(directory)/\(StoreFile.name)" }
 
-  /// The files that SQLite creates. There is no shared memory file, because the locking is exclusive.
-  private static let suffixes = ["", "-wal", "-journal"]
+  /// The files that SQLite creates. The shared memory file is that of other programs and of releases before 0.3.0: the
+  /// locking is exclusive.
+  private static let suffixes = ["", "-wal", "-journal", "-shm"]
 
   /// The identity of the file and log that are in place now.
   var identity: FileIdentity { state(headers: []).identity }
