@@ -50,7 +50,8 @@ package enum MetricCatalog {
       metric wakes an idle machine. `fix_age_seconds` and `backlog_oldest_age_seconds` are ages at the time when the file was written: add
       `time() - node_textfile_mtime_seconds`. Metrics that end in `_timestamp_seconds` need no correction. When the daemon stops
       it writes the file once more, with `online` 0; if the file is in `/run/fleet-locationd`, systemd then removes it with the directory, and the collector reports
-      `node_textfile_scrape_error 1` for the link until the service runs again.
+      `node_textfile_scrape_error 1` for the link until the service runs again. A reload that changes or removes `textfile` deletes the previous
+      file; after a restart instead of a reload, delete it yourself.
 
       Boxes that no one can scrape, because they are behind NAT, push a part of these: [fleet.md](fleet.md#metrics), which also has alerts and
       dashboards for a whole fleet.

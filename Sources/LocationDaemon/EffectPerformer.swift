@@ -214,6 +214,7 @@ final class EffectPerformer {
       tokenFetcher = TokenFetcher(loop: loop, exchanges: newClients.tokens)
     }
     tokenFetcher?.configure(settings.token, settings.agent.tokenProvider)
+    if let trouble = metricsFile.use(settings.metricsFile) { write(.settingsWarning(trouble)) }
   }
 
   /// Reads the counters of connections and files, for status, metrics and the data volume.
