@@ -168,6 +168,36 @@ expect 401 "$(ask truck-17 "$seventeen" "$work/before/token-provider")" "the cre
 expect 200 "$(ask truck-17 "$seventeen" "$seventeen/token-provider")" "the new secrets, after the retirement"
 expect 204 "$(push "$seventeen")" "a push with the new certificate"
 
+step "an interrupted rotation is finished by the same command, and no secret in use is revoked"
+mkdir -m 700 "$work/other"
+others() { (cd "$work/other" && "$fleet/enrolment/fleet-boxes" "$@"); }
+others init a b
+others add truck-1 truck-2 backend
+# The reader of the broker, which gets no tokens.
+rm "$work/other/boxes/backend/token-provider"
+truck=$work/other/boxes/truck-1
+mkdir "$work/cut"
+# The power fails when the first secret is replaced, and when the second one is.
+for last in box.pem token-provider; do
+  cp -r "$truck" "$work/kept"
+  printf '#!/bin/sh\ncase $1 in */rotation/%s) kill -9 $PPID; exit 1 ;; esac\nexec /bin/mv "$@"\n' "$last" >"$work/cut/mv"
+  chmod +x "$work/cut/mv"
+  ! PATH=$work/cut:$PATH others rotate truck-1 2>/dev/null || fail "the rotation was not interrupted"
+  [ -e "$truck/rotation/$last" ] || fail "the rotation was not interrupted at $last"
+  others rotate truck-1
+  [ "$(ls "$truck" | tr '\n' ' ')" = "box.pem previous token-provider " ] || fail "after the rotation: $(ls "$truck")"
+  diff -r "$work/kept" "$truck/previous" || fail "the secrets before are not kept"
+  ! cmp -s "$truck/box.pem" "$truck/previous/box.pem" || fail "the certificate is the same"
+  others retire truck-1
+  openssl verify -crl_check -CAfile <(cat "$work/other/central/ca.pem" "$work/other/central/crl.pem") "$truck/box.pem" >/dev/null ||
+    fail "the certificate in use is revoked"
+  rm -r "$work/kept"
+done
+# Those that were rotated before are named, and the others are rotated all the same.
+others rotate backend
+refused "backend was rotated before" others rotate backend truck-1 truck-2
+[ -e "$truck/previous" ] && [ -e "$work/other/boxes/truck-2/previous" ] || fail "the others were not rotated"
+
 step "a stolen box: its open connection ends, its session is not resumed, and it gets no other"
 # A client that keeps its connection open, and its session for the next one.
 cat >"$work/thief.py" <<'END'

@@ -190,6 +190,12 @@ play
 inside fleet-locationctl settings | has '^# The running daemon uses these settings' || fail "$(inside fleet-locationctl settings | head -n 1)"
 play
 grep -q 'changed=0 .*failed=0' "$work/play" || fail "once more: $(cat "$work/play")"
+inside fleet-locationctl pause >/dev/null
+inside sed -i 's/^interval = "2s"/interval = "3s"/' /run/fleet/fleet-locationd.toml
+play
+inside fleet-locationctl settings | has '^interval = "3s"' || fail "a paused vehicle has no new settings: $(inside fleet-locationctl settings)"
+inside fleet-locationctl settings | has '^# The running daemon uses these settings' || fail "a paused vehicle does not use new settings"
+inside fleet-locationctl resume >/dev/null
 service=$(start_of fleet-locationd) push=$(start_of fleet-metrics-push)
 inside sh -c "echo '# changed' >>/run/fleet/metrics/relabel.yml"
 play
