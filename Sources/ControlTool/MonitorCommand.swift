@@ -32,7 +32,8 @@ enum MonitorCommand: Command {
 
     """
 
-  private static let retryInterval: UInt32 = 1
+  /// In milliseconds.
+  private static let retryInterval: Int32 = 1000
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     try DaemonClient.refuseOperands(options, of: name)
@@ -57,7 +58,11 @@ enum MonitorCommand: Command {
           outcome = Result { () throws(CommandError) in try show(reply, isJSON, service, at: clock.now.wall) }
           return (try? outcome.get()) == true
         }
-        if case .unsupported = end {
+        switch end {
+        case .closed: break
+        // An error of the handler stays.
+        case .stopped: outcome = outcome.map { _ in false }
+        case .unsupported:
           outcome = .failure(
             CommandError(.unavailable, "the daemon is of an earlier release, which cannot be monitored; restart it"))
         }
@@ -73,7 +78,7 @@ enum MonitorCommand: Command {
         guard try StandardOutput.write(line + [UInt8(ascii: "\n")]) else { return 0 }
       }
       isLost = true
-      sleep(retryInterval)
+      if (try? Descriptor.waitUntilUnread(STDOUT_FILENO, timeout: retryInterval)) == true { return 0 }
     }
   }
 

@@ -58,6 +58,26 @@ package struct Descriptor: ~Copyable, Sendable {
     _ = try Errno.retrying { unsafe poll(&entry, 1, -1) }
   }
 
+  /// Blocks until there is data to read, or the other end is closed, or that of a pipe with another owner.
+  ///
+  /// - Returns: whether the reader of `pipe` has closed its end.
+  /// - Throws: the error of poll(2).
+  package borrowing func waitUntilReadable(orUnread pipe: Int32) throws(Errno) -> Bool {
+    var entries = [pollfd(fd: pipe, events: 0, revents: 0), pollfd(fd: rawValue, events: Int16(POLLIN), revents: 0)]
+    _ = try Errno.retrying { unsafe poll(&entries, 2, -1) }
+    return entries[0].revents & Int16(POLLERR) != 0
+  }
+
+  /// Blocks until the reader of a pipe with another owner has closed its end, or until the timeout, in milliseconds.
+  ///
+  /// - Returns: whether the reader has closed its end.
+  /// - Throws: the error of poll(2).
+  package static func waitUntilUnread(_ pipe: Int32, timeout: Int32) throws(Errno) -> Bool {
+    var entry = pollfd(fd: pipe, events: 0, revents: 0)
+    _ = try Errno.retrying { unsafe poll(&entry, 1, timeout) }
+    return entry.revents & Int16(POLLERR) != 0
+  }
+
   /// The status of the descriptor (fstat(2)).
   package borrowing func status() throws(Errno) -> stat { try Descriptor.status(of: rawValue) }
 
