@@ -45,6 +45,21 @@ struct SupportReportTests {
     }
   }
 
+  @Test("the vehicle's ID is not masked, even if it is a number; a coordinate that contains it is")
+  func numericVehicle() {
+    let redaction = Redaction(names: ["my-project", "20261129"], keepsPositions: false)
+    for shown in [
+      "Started 0.3.0 for vehicle 20261129", "HTTP 404 (https://e.example/delivery_vehicles/20261129:x)",
+      "vehicle_id = \"20261129\"", "/etc/fleet-20261129.toml", "20261129.",
+    ] {
+      expectEqual(redaction.text(shown), shown)
+      expectEqual(redaction.maskingPositions(in: shown), shown)
+    }
+    for masked in ["120261129", "20261129.5678", "48.20261129", "20261128"] {
+      expectEqual(redaction.maskingPositions(in: masked), "<position>")
+    }
+  }
+
   @Test(
     "coordinates are masked in every format, and nothing else",
     arguments: [

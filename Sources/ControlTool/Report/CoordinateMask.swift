@@ -15,8 +15,10 @@ enum CoordinateMask {
   /// Maximum number of characters between the two numbers of a pair, and between a number and its name.
   private static let maximumGap = 4
 
-  /// - Parameter replacement: written in place of each number.
-  static func masked(_ text: String, with replacement: String) -> String {
+  /// - Parameters:
+  ///   - replacement: written in place of each number.
+  ///   - names: no number in one of these is masked, where it is not part of a longer word or number.
+  static func masked(_ text: String, with replacement: String, showing names: [String]) -> String {
     let scalars = Array(text.unicodeScalars)
     var numbers = numbers(in: scalars)
     for index in numbers.indices {
@@ -27,9 +29,12 @@ enum CoordinateMask {
         (numbers[index - 1].isMasked, numbers[index].isMasked) = (true, true)
       }
     }
+    let shown = names.flatMap { occurrences(of: Array($0.unicodeScalars), in: scalars) }
     var result: [Unicode.Scalar] = []
     var position = 0
     for number in numbers where number.isMasked {
+      let digits = number.range.lowerBound + (scalars[number.range.lowerBound] == "-" ? 1 : 0)..<number.range.upperBound
+      if shown.contains(where: { $0.contains(digits) }) { continue }
       result += scalars[position..<number.range.lowerBound] + Array(replacement.unicodeScalars)
       position = number.range.upperBound
     }
@@ -67,6 +72,22 @@ enum CoordinateMask {
           decimals: decimals, isMasked: decimals >= 3 || decimals == 0 && end - start >= 8 && !isPartOfWord))
     }
     return numbers
+  }
+
+  /// Where a text contains a name as a whole.
+  private static func occurrences(of name: [Unicode.Scalar], in text: [Unicode.Scalar]) -> [Range<Int>] {
+    guard !name.isEmpty, name.count <= text.count else { return [] }
+    return (0...text.count - name.count).map { $0..<$0 + name.count }.filter { range in
+      guard text[range.lowerBound] == name[0], text[range].elementsEqual(name) else { return false }
+      let (before, after) = (text[..<range.lowerBound].suffix(2), text[range.upperBound...].prefix(2))
+      return !isContinued(before.reversed()) && !isContinued(Array(after))
+    }
+  }
+
+  /// Whether these characters beside a name belong to a longer word or number.
+  private static func isContinued(_ beside: [Unicode.Scalar]) -> Bool {
+    guard let first = beside.first else { return false }
+    return isLetter(first) || isDigit(first) || first == "." && beside.count > 1 && isDigit(beside[1])
   }
 
   /// Whether the number at this place follows a word such as `latitude`.

@@ -48,7 +48,7 @@ struct Redaction {
   }
 
   /// Text in which the program that wrote it has masked all secrets.
-  func maskingPositions(in text: String) -> String { keepsPositions ? text : Redaction.withoutPositions(text) }
+  func maskingPositions(in text: String) -> String { keepsPositions ? text : withoutPositions(text) }
 
   /// A JSON document; unless coordinates are kept, without the shape of the track and coordinates in its strings.
   ///
@@ -57,7 +57,7 @@ struct Redaction {
     guard let document = try? JSONValue(parsing: bytes) else { return nil }
     guard !keepsPositions, case .object(var members) = document else { return document.encoded }
     members["track"] = nil
-    return Redaction.withoutPositions(.object(members)).encoded
+    return withoutPositions(.object(members)).encoded
   }
 
   private func line(_ text: Substring) -> String {
@@ -70,7 +70,7 @@ struct Redaction {
 
   // MARK: - Coordinates
 
-  private static func withoutPositions(_ value: JSONValue) -> JSONValue {
+  private func withoutPositions(_ value: JSONValue) -> JSONValue {
     switch value {
     case .string(let text): .string(withoutPositions(text))
     case .array(let values): .array(values.map(withoutPositions))
@@ -79,7 +79,7 @@ struct Redaction {
     }
   }
 
-  private static func withoutPositions(_ text: String) -> String {
-    CoordinateMask.masked(text, with: coordinatePlaceholder)
+  private func withoutPositions(_ text: String) -> String {
+    CoordinateMask.masked(text, with: Redaction.coordinatePlaceholder, showing: names)
   }
 }
