@@ -69,13 +69,27 @@ package enum SettingsListing {
       // Only the settings of the token provider may contain a secret, for example in the query of a URL.
       let shown =
         section == .token ? value.mapStrings { ExternalText($0, limit: 1000, showing: names).description } : value
-      var remarks = ["\(value.position)"]
+      var remarks = places(of: value, at: [section.rawValue, key.name], file.replacements)
       // The value that a reference to a file, a credential or the host name resolves to.
       if case .table = value.content, let result = key.text(root) { remarks.append("which is \(result)") }
-      for replaced in file.replacements where Array(replaced.path.prefix(2)) == [section.rawValue, key.name] {
-        remarks.append("replaces \(replaced.earlier.position)")
-      }
       return "\(key.name) = \(shown.inlineText)  # \(remarks.joined(separator: ", "))\n"
     }.joined()
+  }
+
+  /// Where a value is set, and which ones it replaces. If several files set headers, this is said of each header.
+  private static func places(
+    of value: TOMLValue, at path: [String], _ replacements: [TOMLValue.Replacement]
+  ) -> [String] {
+    if case .table(let members) = value.content,
+      Set(members.values.map(\.value.position.file)).count > 1
+        || replacements.contains(where: { $0.path.count > path.count && $0.path.starts(with: path) })
+    {
+      return members.sorted { $0.key < $1.key }.flatMap { name, member in
+        let places = places(of: member.value, at: path + [name], replacements)
+        return ["\(name): \(places[0])"] + places.dropFirst()
+      }
+    }
+    return ["\(value.position)"]
+      + replacements.filter { $0.path == path }.map { "replaces \($0.earlier.position)" }
   }
 }

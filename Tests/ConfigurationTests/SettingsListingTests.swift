@@ -70,6 +70,22 @@ struct SettingsListingTests {
     expect(text.contains("truck-17"))
   }
 
+  @Test("if several files set headers, the place of each header is listed")
+  func headers() throws {
+    var machine = TestMachine().adding(
+      minimal(token: "url = \"https://t.example.com/{vehicle_id}\"\nheaders = { X-A = \"1\", X-B = \"2\" }"),
+      ["10.toml": "[token]\nheaders = { X-C = \"3\" }"])
+    let alone = try listing(TestMachine().adding(minimal(token: "url = \"https://t\"\nheaders = { X-A = \"1\" }")))
+    expect(alone.contains { $0.hasPrefix("headers = ") && $0.hasSuffix("}  # /etc/f/f.toml:9:11") })
+    machine.files["/etc/f/f.toml.d/20.toml"] = Array("[token]\nheaders.X-B = \"4\"".utf8)
+    let lines = try listing(machine)
+    let places = try #require(lines.first { $0.hasPrefix("headers = ") }).split(separator: "  # ").last
+    expectEqual(
+      places.map(String.init),
+      "X-A: /etc/f/f.toml:9:19, X-B: /etc/f/f.toml.d/20.toml:2:15, replaces /etc/f/f.toml:9:30, "
+        + "X-C: /etc/f/conf.d/10.toml:2:19")
+  }
+
   @Test("each of several sources has its own lines")
   func sources() throws {
     let text = try listing(
