@@ -34,8 +34,9 @@ enum DoctorCommand: Command {
           --user NAME        the user of the service (default \(serviceUser))
 
     Exit status: 0 if no check failed, and Fleet Engine has accepted an update within the last two heartbeats or the
-    vehicle is paused by command; 1 otherwise; 69 if root cannot run the checks as the service; 77 if this user may not
-    read the main settings file.
+    vehicle is paused by command, which --token does not check; 1 otherwise; 69 if root cannot run the checks as the
+    service; 74 if the result cannot be written; 77 if this user may not read the main settings file; 78 if there is no
+    such instance, or only instances.
 
     """
 
@@ -50,7 +51,7 @@ enum DoctorCommand: Command {
     }
     // For the token command, which is run as a child process.
     EventLoop.blockChildSignal()
-    let path = try SettingsChoice.path(options, mayBeMissing: true)
+    let path = try SettingsChoice.path(options)
     let service = InstalledService(settings: path)
     var startFailure: Finding?
     var remark = ""
@@ -81,31 +82,33 @@ enum DoctorCommand: Command {
     let screen = DoctorScreen(
       width: Terminal.isStandardOutput ? Terminal.size?.columns ?? 80 : nil, capabilities: .ofStandardOutput)
     // If standard output is closed, the remaining checks still run, for the exit status.
+    var written = Result<Void, CommandError>.success(())
     var doctor = Doctor { part in
       let part = part.rewording { Instance.addressed($0, service) }
       jsonReport?.add(part)
-      if jsonReport == nil { _ = try? StandardOutput.write(screen.text(of: part)) }
+      guard jsonReport == nil, case .success = written else { return }
+      written = Result { () throws(CommandError) in _ = try StandardOutput.write(screen.text(of: part)) }
     }
-    defer { if let jsonReport { _ = try? StandardOutput.write(jsonReport.line) } }
+    var checks: [any Check] = []
     if let startFailure {
       // No check can run as the service, so only the state that systemd reports is checked.
-      doctor.run(StartFailureCheck(finding: startFailure))
-      doctor.run(ServiceCheck(service, settings: nil, in: environment) { ask(socket, path, service?.unit) })
-      doctor.finish()
-      return 1
-    }
-    let settings = SettingsCheck(path: path, environment: .system)
-    doctor.run(settings)
-    var checks: [any Check] = []
-    if options.has("token") {
-      checks += settings.settings.map { [TokenConformanceCheck($0, in: environment)] } ?? []
+      checks.append(StartFailureCheck(finding: startFailure))
+      checks.append(ServiceCheck(service, settings: nil, in: environment) { ask(socket, path, service?.unit) })
     } else {
-      checks += settings.settings.map { Doctor.checks(for: $0, in: environment) } ?? []
-      checks.append(
-        ServiceCheck(service, settings: settings.file, in: environment) { ask(socket, path, service?.unit) })
+      let settings = SettingsCheck(path: path, environment: .system)
+      checks.append(settings)
+      if options.has("token") {
+        checks += settings.settings.map { [TokenConformanceCheck($0, in: environment)] } ?? []
+      } else {
+        checks += settings.settings.map { Doctor.checks(for: $0, in: environment) } ?? []
+        checks.append(
+          ServiceCheck(service, settings: settings.file, in: environment) { ask(socket, path, service?.unit) })
+      }
     }
     for check in checks { doctor.run(check) }
     doctor.finish()
+    try written.get()
+    if let jsonReport { _ = try StandardOutput.write(jsonReport.line) }
     return doctor.hasNoFailure ? 0 : 1
   }
 
@@ -121,12 +124,14 @@ enum DoctorCommand: Command {
     do throws(CommandError) {
       return .status(try DaemonClient.status(at: socket).status)
     } catch {
+      // A process that does not answer has the socket open; starting its unit has no effect.
+      let command = error.absentSocket == nil ? "restart" : "start"
       return .noResponse(
         error.message,
         advice: error.code == .permission
           ? "Run this as root"
-          : "Start it, and read its journal: sudo systemctl start \(unit ?? "fleet-locationd"); "
-            + "journalctl -u \(unit ?? "fleet-locationd") -n 20",
+          : "Read its journal: journalctl -u \(unit ?? "fleet-locationd") -n 20; then: sudo systemctl \(command) "
+            + "\(unit ?? "fleet-locationd")",
         socket: error.absentSocket)
     }
   }

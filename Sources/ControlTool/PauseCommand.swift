@@ -14,7 +14,12 @@ extension DriverCommand {
 
   static func run(_ options: CommandLineOptions) throws(CommandError) -> Int32 {
     try DaemonClient.sendDriverCommand(request, options)
-    return try StandardOutput.write(Instance.addressed(confirmation, Instance.service(options)) + "\n")
+    do throws(CommandError) {
+      _ = try StandardOutput.write(Instance.addressed(confirmation, Instance.service(options)) + "\n")
+    } catch {
+      StandardError.write("fleet-locationctl: \(name): the daemon has confirmed this, but \(error.message)\n")
+    }
+    return 0
   }
 }
 

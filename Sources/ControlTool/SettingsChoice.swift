@@ -16,10 +16,9 @@ enum SettingsChoice {
 
   /// The path of the main file.
   ///
-  /// - Parameter mayBeMissing: whether the command is of use without the file.
   /// - Throws: code `usage` when both options are given; code `permission` when this user may not read the file; code
   ///   `configuration` when there is no such instance, or only instances.
-  static func path(_ options: CommandLineOptions, mayBeMissing: Bool = false) throws(CommandError) -> String {
+  static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, conflictingWith: "config")
     let path =
       options.value("config").map { installed($0, resolving: SystemFile.resolved) }
@@ -27,7 +26,7 @@ enum SettingsChoice {
     if let instance, let missing = Instance.missingMessage(for: instance) {
       throw CommandError(.configuration, missing)
     }
-    if path == defaultPath, !mayBeMissing, FileAccess.error(path, F_OK)?.code == ENOENT,
+    if path == defaultPath, FileAccess.error(path, F_OK)?.code == ENOENT,
       let advice = Instance.advice(among: InstalledService.instances)
     {
       throw CommandError(.configuration, "\(path): does not exist; \(advice)")
@@ -66,6 +65,9 @@ enum Instance {
     guard !options.has(other) else { throw CommandError(.usage, "--instance and --\(other) cannot be combined") }
     guard !name.isEmpty, !name.contains("/") else {
       throw CommandError(.usage, "--instance \"\(name)\": the NAME of fleet-locationd@NAME is expected")
+    }
+    guard name != InstalledService.name else {
+      throw CommandError(.usage, "--instance \(name): this is the main service; leave the option out")
     }
     return name
   }

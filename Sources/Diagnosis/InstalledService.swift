@@ -3,7 +3,8 @@ import SystemCalls
 
 /// The systemd unit that belongs to a settings file in /etc/fleet-locationd.
 package struct InstalledService: Equatable, Sendable {
-  private static let name = "fleet-locationd"
+  /// The package, its main service and the directory of its settings.
+  package static let name = "fleet-locationd"
 
   /// Such as `fleet-locationd.service`, or `fleet-locationd@van.service` for the instance `van`.
   package let unit: String

@@ -299,7 +299,8 @@ package enum ServiceFindings {
         ? [.pass("paused by command\(since): no position is sent until fleet-locationctl resume\(unread)")]
         : [.warn(.offlinePending, problem, advice)]
     }
-    if report.state?.isVehicleInUse == true || report.lacksSettings { return [.fail(.notSending, problem, advice)] }
+    if report.lacksSettings { return [.fail(.settingsIncomplete, problem, advice)] }
+    if report.state?.isVehicleInUse == true { return [.fail(.notSending, problem, advice)] }
     let limit = (report.heartbeat.map { Duration.seconds($0) } ?? heartbeat) * 2
     guard let age = report.lastUpdate.map({ Duration.seconds($0) }), age <= limit else {
       let time =

@@ -32,7 +32,10 @@ package struct SettingsCheck: Check {
       }
     case .failure(let error):
       for diagnostic in error.diagnostics {
-        report(.fail(.settingsMistake, "\(diagnostic)", "man fleet-locationd.toml describes every setting"))
+        report(
+          .fail(
+            diagnostic.mayAppearLater ? .settingsIncomplete : .settingsMistake, "\(diagnostic)",
+            "man fleet-locationd.toml describes every setting"))
       }
     }
   }

@@ -3,6 +3,8 @@ package import Authorization
 package import Configuration
 import Vehicle
 package import EventLoop
+import ExternalInput
+import FleetEngine
 import HTTPMessages
 package import LocationDaemon
 import SystemCalls
@@ -56,11 +58,13 @@ struct TokenCheck: Check {
   /// The provider has not answered, or its program cannot be killed because it waits for a device.
   static let noResponse = Finding.fail(.noToken, "no response within the deadline", "Check token.deadline")
 
-  /// The token provider, without the query of a URL, which may be secret.
+  /// The token provider. A URL is without its query, which may be secret, and what looks like a secret in its path is
+  /// masked.
   static func providerPhrase(_ settings: Settings) -> String {
     switch settings.agent.tokenProvider {
     case .http(let endpoint):
-      let url = endpoint.urlTemplate.prefix { $0 != "?" }
+      let url = ExternalText(
+        endpoint.urlTemplate.prefix { $0 != "?" }, limit: 1000, showing: settings.vehicle.names)
       return "from \(url)" + (settings.token.client.proxy.map { " through \($0)" } ?? "")
     case .command(let command): return "from the program \(command.arguments.first ?? "")"
     case .file(let file): return "from the file \(file.path)"
@@ -81,7 +85,10 @@ struct TokenCheck: Check {
         current: environment.currentUser)
       let sentence = "no token is requested: \(error.message)"
       return isRequired ? .fail(.notExamined, sentence, advice) : .warn(.notExamined, sentence, advice)
-    case let error as DaemonError: return .fail(.unitCannotStart, error.message, "The service cannot start like this")
+    case let error as DaemonError:
+      return .fail(
+        error.mayAppearLater ? .settingsIncomplete : .unitCannotStart, error.message,
+        "The service cannot start like this")
     case let error as TokenFailure: return .fail(.noToken, error)
     default: return .fail(.checkFailed, "\(error)", "Close other programs, and try again")
     }

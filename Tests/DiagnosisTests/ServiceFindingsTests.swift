@@ -562,7 +562,7 @@ struct ServiceFindingsTests {
     let missing = MissingSettings("/run/key: there is no such file")
     let report = StatusReport(missing, pause: PauseRecord(since: nil))
     let findings = Self.findings(.success(Self.running { $0.text = missing.sentence }), .status(report))
-    expectEqual(findings.filter { $0.severity == .fail }.count, 1)
+    expectEqual(findings.filter { $0.severity == .fail }.map(\.code), [.settingsIncomplete])
     expectEqual(findings.filter { $0.sentence.contains("/run/key") }.count, 1)
     expect(findings.contains { $0.severity == .pass && $0.sentence.contains("runs") })
     expect(!ServiceFindings.isStarting(.status(report)))

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import Authorization
 import Expectations
+import FleetEngine
 import HTTPMessages
 import LocationDaemon
 import Testing
 import Timekeeping
+import Vehicle
 
+@testable import Configuration
 @testable import Diagnosis
 
 struct TokenConformanceTests {
@@ -28,6 +31,18 @@ struct TokenConformanceTests {
 
   private static func refusal(_ status: Int) throws -> TokenProbe.Response {
     try TokenFixture.answer(.http(.response(HTTPResponse(status: status))))
+  }
+
+  @Test("the heading of the checks shows no secret in the provider's URL, but the vehicle's ID")
+  @MainActor func heading() {
+    var settings = Settings()
+    settings.vehicle.vehicleID = "truck-17"
+    settings.agent.tokenProvider = .http(
+      TokenEndpoint(
+        urlTemplate: "https://t.example.com/8f14e45fceea167a5a36dedd4bea2543/truck-17/{vehicle_id}?key=hush",
+        format: TokenResponseFormat(expirationKey: "end", expiration: .epochSeconds)))
+    expectEqual(
+      TokenCheck.providerPhrase(settings), "from https://t.example.com/<redacted>/truck-17/{vehicle_id}")
   }
 
   @Test("a correct provider passes every check")

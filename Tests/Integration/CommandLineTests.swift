@@ -230,6 +230,43 @@ struct CommandLineTests {
     expect(process.errors.text.contains("\(command[0]): unexpected \"van\"; did you mean --instance van?"))
   }
 
+  /// Runs a command of `fleet-locationctl` in a shell: `$0` is the program, `$1` a socket at which nothing listens.
+  private func shell(_ command: String) throws -> ChildProcess {
+    try ChildProcess(
+      "/bin/sh", ["-c", command, "\(ChildProcess.products)/fleet-locationctl", "/nonexistent/control.sock"])
+  }
+
+  @Test("monitor ends when the reader of its pipe closes it, also while there is nothing to print")
+  func unreadMonitor() throws {
+    let absent = try shell("\"$0\" monitor --socket \"$1\" | head -n 1")
+    try expectEqual(absent.finish(), 0)
+    expect(absent.output.text.contains("the daemon is not running"))
+    let bench = try TestBench()
+    _ = try bench.receiver()
+    try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
+    let socket = bench.directory("control.sock")
+    // Without a position there is nothing to print after the state.
+    let silent = try shell("\"$0\" monitor --socket '\(socket)' | head -n 1")
+    try expectEqual(silent.finish(), 0)
+    expectEqual(silent.output.lines.count, 1)
+  }
+
+  @Test("doctor reports that its result cannot be written")
+  func fullDisk() throws {
+    for options in ["", "--json"] {
+      let process = try shell("\"$0\" doctor \(options) --socket \"$1\" --config /nonexistent/a.toml >/dev/full")
+      try expectEqual(process.finish(), 74)
+      expect(process.errors.text.contains("cannot write to standard output: No space left on device"))
+    }
+  }
+
+  @Test("the main service is not addressed as an instance, of which it has none")
+  func mainAsInstance() throws {
+    let process = try ChildProcess("fleet-locationctl", ["status", "--instance", "fleet-locationd"])
+    try expectEqual(process.finish(), 64)
+    expect(process.errors.text.contains("this is the main service; leave the option out"))
+  }
+
   @Test("setup requires root", .enabled(if: geteuid() == 0, "needs root, to drop privileges"))
   func setupWithoutRoot() throws {
     let process = try ChildProcess("fleet-locationctl", ["setup"], user: 65_534)

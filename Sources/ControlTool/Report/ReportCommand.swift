@@ -47,7 +47,7 @@ enum ReportCommand: Command {
     if let operand = options.operands.first {
       throw CommandError(.usage, "report: unexpected \"\(operand)\": the archive is named with --output")
     }
-    let path = try SettingsChoice.path(options, mayBeMissing: true)
+    let path = try SettingsChoice.path(options)
     let programs = try ProgramRunner()
     let now = programs.now.wall
     let output =
