@@ -20,6 +20,17 @@ enum BrowserGuard {
     }
   }
 
+  /// Accepts requests of programs, of the emulator's own page, and of a person who enters the address: a page of another
+  /// site could fill the map with vehicles.
+  ///
+  /// - Throws: `APIError`, PERMISSION_DENIED, if a browser says that the request is that of another site.
+  static func checkSite(_ request: Request) throws(APIError) {
+    guard let site = request.header("sec-fetch-site")?.lowercased(), site == "cross-site" || site == "same-site" else {
+      return
+    }
+    throw APIError(.permissionDenied, "Requests from pages of other sites are not allowed.", reason: "FOREIGN_ORIGIN")
+  }
+
   /// - Parameter host: with or without a port. Any port is accepted, because an ssh tunnel may have changed it.
   static func isLoopback(_ host: String) -> Bool {
     let parts = host.split(separator: ":", omittingEmptySubsequences: false)

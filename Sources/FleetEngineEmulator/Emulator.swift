@@ -22,15 +22,19 @@ package final class Emulator {
 
   /// Answers a request.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
-    // Fleet Engine and the token provider may be requested under any host name; the map and the debug interface may
-    // not.
+    // Fleet Engine and the token provider may be requested under any host name, but not by pages of other sites; the map
+    // and the debug interface may not, but a link may lead to the map.
     let isForBrowsers = LiveMap.serves(request) || (try? request.segments().first) == "debug"
     do throws(APIError) {
-      if isForBrowsers { try BrowserGuard.check(request) }
+      try isForBrowsers ? BrowserGuard.check(request) : BrowserGuard.checkSite(request)
     } catch {
       return Reply(error)
     }
-    return LiveMap.serves(request) ? map.handle(request, on: service, at: now) : service.handle(request, at: now)
+    if LiveMap.serves(request) { return map.handle(request, on: service, at: now) }
+    var reply = service.handle(request, at: now)
+    // A proxy would answer a reset with 502: a server's failure, not one of the network.
+    if reply.silence == .reset, request.header("via") != nil { reply.silence = .drop }
+    return reply
   }
 
   /// Ends the faults whose duration has elapsed, and collects the events that are due.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The active faults. The first fault that matches a request applies to it.
+/// The active faults. The first fault that matches a request applies to it, unless a command of the map has cut the
+/// network: then nothing is answered.
 package struct FaultPlan: Sendable {
   private(set) var faults: [Fault] = []
   private var lastID = 0
@@ -44,11 +45,13 @@ package struct FaultPlan: Sendable {
   package mutating func consume(
     _ target: Fault.Target, vehicle: String, features: Set<Fault.Feature> = [], at now: ServerTime
   ) -> Fault? {
-    let index = faults.firstIndex { fault in
-      fault.target.covers(target) && (fault.feature.map { features.contains($0) } ?? true)
+    let matching = faults.indices.filter { index in
+      let fault = faults[index]
+      return fault.target.covers(target) && (fault.feature.map { features.contains($0) } ?? true)
         && (fault.vehicle ?? vehicle) == vehicle && fault.end.map { $0 > now.steady } ?? true
     }
-    guard let index else { return nil }
+    let cut = matching.first { !faults[$0].commandName.isEmpty && faults[$0].silence != nil }
+    guard let index = cut ?? matching.first else { return nil }
     let fault = faults[index]
     if let times = fault.times {
       faults[index].times = times - 1

@@ -36,7 +36,11 @@ extension FleetService {
     } catch {
       throw APIError(.internal, error.message, reason: "SIGNING_FAILED")
     }
-    if kind.service != nil { statistics[key, default: .init()].countToken() }
+    if kind.service == nil {
+      consumerTokenCount += 1
+    } else {
+      statistics[key, default: .init()].countToken()
+    }
     let what = kind.service == nil ? "token issued (\(kind.path))" : "token issued"
     publish(
       .token(issued: token.creation, expires: token.expiration), key,

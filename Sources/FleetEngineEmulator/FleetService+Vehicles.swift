@@ -56,10 +56,11 @@ extension FleetService {
     let answer = try call.answer(stored)
     vehicles[call.name] = stored
     let key = service.key(vehicle)
-    let previousUpdate = statistics[key]?.lastUpdate
+    let (previousUpdate, previousPosition) = (statistics[key]?.lastUpdate, statistics[key]?.lastPosition)
     let warnings = statistics[key, default: .init()].recordAccepted(
       update, mask: mask, bytes: request.receivedSize, at: now, minimumInterval: options.minimumInterval)
     let gap = previousUpdate.map { now.steady - $0.steady }
+    let positionGap = previousPosition.map { now.steady - $0.steady }
     let named = mask.topLevel
     let position = named.contains("lastLocation") ? update["lastLocation"] : nil
     let past = named.contains("pastLocations") ? update["pastLocations"]?.array : nil
@@ -68,7 +69,9 @@ extension FleetService {
         position.flatMap { ReportedPosition($0, at: now.wall) },
         past: (past ?? []).compactMap { ReportedPosition($0, at: now.wall) }),
       key,
-      UpdateLine.accepted(vehicle: vehicle, update: update, mask: mask, warnings: warnings, gap: gap, at: now), at: now)
+      UpdateLine.accepted(
+        vehicle: vehicle, update: update, mask: mask, warnings: warnings, gap: gap, positionGap: positionGap, at: now),
+      at: now)
     return Reply(json: answer)
   }
 

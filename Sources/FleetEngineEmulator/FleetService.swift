@@ -61,7 +61,9 @@ package final class FleetService {
   package var warningCount: Int { statistics.values.reduce(0) { $0 + $1.warningCount } }
 
   /// Tokens issued since the start.
-  package var issuedTokenCount: Int { statistics.values.reduce(0) { $0 + $1.issuedTokenCount } }
+  package var issuedTokenCount: Int { statistics.values.reduce(consumerTokenCount) { $0 + $1.issuedTokenCount } }
+  /// Those of consumers, which have no statistics.
+  var consumerTokenCount = 0
 
   /// Answers one request, and publishes what happened.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {

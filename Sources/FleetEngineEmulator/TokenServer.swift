@@ -53,7 +53,10 @@ package final class TokenServer {
   }
 
   private func answer(_ request: Request, at now: ServerTime) throws(APIError) -> JSON {
-    if !options.isPublic { try BrowserGuard.check(request) }
+    if !options.isPublic {
+      try BrowserGuard.check(request)
+      try BrowserGuard.checkSite(request)
+    }
     let segments = try request.segments()
     guard segments.count == 3, segments[0] == "token" else {
       throw APIError(

@@ -52,7 +52,7 @@ package struct TokenVerifier {
     guard let rights = claims["authorization"], case .object = rights else {
       throw permissionDenied("JWT does not contain any scopes.", "ACCESS_TOKEN_SCOPE_INSUFFICIENT")
     }
-    guard let allowed = rights[service.claim]?.string, allowed == vehicle || allowed == "*" else {
+    guard let allowed = rights[service.claim]?.string, allowed == "*" || allowed.utf8.elementsEqual(vehicle.utf8) else {
       throw permissionDenied("The token does not allow access to this \(service.noun).", "VEHICLE_MISMATCH")
     }
   }

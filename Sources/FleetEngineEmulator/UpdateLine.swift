@@ -3,9 +3,13 @@
 /// The lines on the terminal, without the time before each.
 enum UpdateLine {
   /// `truck-17  48.1173000,11.5166700   12.3 m/s   87°  ±4 m  fix 0.2 s old  +3 past`
+  ///
+  /// - Parameters:
+  ///   - gap: milliseconds since the previous accepted update.
+  ///   - positionGap: milliseconds since the previous one with a live position.
   static func accepted(
     vehicle: String, update: JSON, mask: UpdateMask, warnings: [VehicleStatistics.Warning], gap: Int64?,
-    at now: ServerTime
+    positionGap: Int64?, at now: ServerTime
   ) -> String {
     var parts = [plain(vehicle)]
     if mask.topLevel.contains("lastLocation"), let location = update["lastLocation"] {
@@ -24,7 +28,7 @@ enum UpdateLine {
     }
     if mask.topLevel.contains("vehicleState"), let state = update["vehicleState"]?.string { parts.append(state) }
     if let past = update["pastLocations"]?.array, !past.isEmpty { parts.append("+\(past.count) past") }
-    for warning in warnings { parts.append("! \(explain(warning, gap: gap))") }
+    for warning in warnings { parts.append("! \(explain(warning, gap: warning == .tooSoon ? positionGap : gap))") }
     return parts.joined(separator: "  ")
   }
 
@@ -39,7 +43,7 @@ enum UpdateLine {
   private static func explain(_ warning: VehicleStatistics.Warning, gap: Int64?) -> String {
     let gap = fixed(Double(gap ?? 0) / 1000, 1)
     return switch warning {
-    case .tooSoon: "\(gap) s after the last update; the minimum is 5 s"
+    case .tooSoon: "\(gap) s after the last position; the minimum is 5 s"
     case .tooLate: "\(gap) s after the last update; the maximum is 60 s"
     case .backwards: "older than the position it replaces"
     case .pastIsNewer: "a past location is newer than lastLocation"

@@ -5,7 +5,7 @@
 package struct VehicleStatistics: Sendable {
   /// A violation of a rule that is not answered with an error.
   package enum Warning: String, Sendable, CaseIterable {
-    /// Less than 5 s after the previous update.
+    /// A position less than 5 s after the previous one.
     case tooSoon
     /// More than 60 s after the previous update.
     case tooLate
@@ -45,8 +45,9 @@ package struct VehicleStatistics: Sendable {
   package private(set) var warnings: [Warning: Int] = [:]
   /// When the last update was accepted.
   package private(set) var lastUpdate: ServerTime?
-  /// The shortest time in milliseconds from an accepted update to the next one, if that has a position and does not
-  /// change the state.
+  /// When the last update with a live position was accepted.
+  package private(set) var lastPosition: ServerTime?
+  /// The shortest time in milliseconds from an accepted update with a live position to the next one.
   package private(set) var minimumGap: Int64?
   /// The longest time between two accepted updates in milliseconds, except while the vehicle is OFFLINE.
   package private(set) var maximumGap: Int64?
@@ -95,14 +96,18 @@ package struct VehicleStatistics: Sendable {
     acceptedBytes += bytes
     let named = mask.topLevel
     let newState = named.contains("vehicleState") ? vehicle["vehicleState"]?.string : state
-    if let lastUpdate {
-      let gap = now.steady - lastUpdate.steady
-      // The interval limits positions; a change of state may be sent at any time, and a vehicle off duty need not
-      // report.
-      if newState == state, named.contains("lastLocation") {
+    // The interval limits positions; a change of state alone may be sent at any time.
+    if named.contains("lastLocation") {
+      if let lastPosition {
+        let gap = now.steady - lastPosition.steady
         if gap < minimumInterval - Self.intervalTolerance { found.append(.tooSoon) }
         minimumGap = min(minimumGap ?? gap, gap)
       }
+      lastPosition = now
+    }
+    if let lastUpdate {
+      let gap = now.steady - lastUpdate.steady
+      // A vehicle off duty need not report.
       if state != "OFFLINE" {
         if gap > Self.maximumInterval { found.append(.tooLate) }
         maximumGap = max(maximumGap ?? gap, gap)

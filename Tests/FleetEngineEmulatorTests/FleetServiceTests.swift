@@ -200,7 +200,7 @@ struct FleetServiceTests {
     _ = bench.update(token: token, seconds: -30)
     expectEqual(
       bench.lines.last?.contains(
-        "! 2.0 s after the last update; the minimum is 5 s  ! older than the position it replaces"), true)
+        "! 2.0 s after the last position; the minimum is 5 s  ! older than the position it replaces"), true)
     bench.now = bench.now.advanced(by: 61_000)
     let future = RFC3339.text(milliseconds: bench.now.wall + 5000)
     _ = bench.update(

@@ -172,6 +172,18 @@ struct LiveMapTests {
     expectEqual(bench.update(token).status, 200)
   }
 
+  @Test("while the network of a vehicle is cut, no other fault answers it; behind a proxy it gets no response")
+  func tunnelFirst() throws {
+    let bench = try Bench()
+    let token = try bench.token()
+    expectEqual(bench.act(#"{"act":"tunnel"}"#).status, 200)
+    for other in ["slow", "unavailable"] { expectEqual(bench.act("{\"act\":\"\(other)\"}").status, 200) }
+    expectEqual(bench.update(token).silence, .reset)
+    expectEqual(bench.send("GET", "/token/driver/t").silence, .reset)
+    // A proxy would answer a reset with 502.
+    expectEqual(bench.send("GET", "/token/driver/t", headers: [("Via", "1.1 nghttpx")]).silence, .drop)
+  }
+
   @Test("buttons slow down or reject requests: the newest has priority, and \"clear\" ends all of them")
   func buttons() throws {
     let bench = try Bench()
@@ -285,5 +297,25 @@ struct LiveMapTests {
     expectEqual(
       bench.send("POST", "/map/act", headers: json, body: #"{"act":"clear"}"#).status, (isServed ? 200 : 403))
     expectEqual(bench.send("GET", "/token/driver/t", headers: headers).status, 200, "token requests are not restricted")
+  }
+
+  @Test(
+    "the page of another site can request no token",
+    arguments: [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)])
+  func foreignTokenRequest(_ site: String, _ status: Int) throws {
+    let bench = try Bench()
+    let headers = [("Sec-Fetch-Site", site)]
+    expectEqual(bench.send("GET", "/token/driver/ghost", headers: headers).status, status)
+    try expectEqual(bench.json(bench.send("GET", "/debug/stats"))["tokens"]?.integer, (status == 200 ? 1 : 0))
+    // A link may lead to the map.
+    expectEqual(bench.send("GET", "/", headers: headers).status, 200)
+  }
+
+  @Test("the number of tokens includes those of consumers")
+  func consumerTokens() throws {
+    let bench = try Bench()
+    for kind in ["driver", "consumer"] { expectEqual(bench.send("GET", "/token/\(kind)/t").status, 200) }
+    try expectEqual(bench.json(bench.send("GET", "/debug/stats"))["tokens"]?.integer, 2)
+    expectEqual(bench.emulator.service.issuedTokenCount, 2)
   }
 }

@@ -78,7 +78,9 @@ struct TokenServerTests {
     let page = Request(
       "GET", "/token/driver/truck-17", headers: [("Host", "127.0.0.1:80"), ("Origin", "http://evil.example")])
     let local = try Bench()
-    for request in [rebound, page] { expectEqual(local.server.handle(request, at: Bench.now).status, 403) }
+    let image = Request(
+      "GET", "/token/driver/truck-17", headers: [("Host", "localhost:80"), ("Sec-Fetch-Site", "cross-site")])
+    for request in [rebound, page, image] { expectEqual(local.server.handle(request, at: Bench.now).status, 403) }
     expectEqual(local.server.issuedTokenCount, 0)
     let own = Request("GET", "/token/driver/truck-17", headers: [("Host", "localhost:80")])
     expectEqual(local.server.handle(own, at: Bench.now).status, 200)

@@ -39,7 +39,23 @@ struct TripsServiceTests {
     expectEqual(bench.service.warningCount, 0, "a vehicle off duty is not too late")
     let figures = try bench.figures("trips/taxi-1")
     expect(figures?["state"]?.string == "ONLINE" && figures?["accepted"]?.integer == 4)
-    expect(figures?["minimum_gap_ms"] == nil && figures?["maximum_gap_ms"]?.integer == 400)
+    // From one position to the next, whatever the state was in between.
+    expect(figures?["minimum_gap_ms"]?.integer == 7_200_400 && figures?["maximum_gap_ms"]?.integer == 400)
+  }
+
+  @Test("positions must be 5 s apart, whatever changes of the state are between them")
+  func interval() throws {
+    let bench = try FleetBench()
+    _ = try bench.trip("ONLINE")
+    bench.now = bench.now.advanced(by: 3500)
+    _ = try bench.trip("OFFLINE", position: nil)
+    bench.now = bench.now.advanced(by: 1500)
+    _ = try bench.trip("ONLINE")
+    expectEqual(bench.service.warningCount, 0)
+    bench.now = bench.now.advanced(by: 200)
+    _ = try bench.trip("OFFLINE")
+    expectEqual(bench.lines.last?.hasSuffix("! 0.2 s after the last position; the minimum is 5 s"), true)
+    try expectEqual(bench.figures("trips/taxi-1")?["minimum_gap_ms"]?.integer, 200)
   }
 
   @Test("a position of an OFFLINE vehicle is accepted, because OFFLINE only prevents new trips")
