@@ -266,7 +266,7 @@ endif
 
 release: ## Release: Signed packages in build/release; KEY, MAINTAINER, HOMEPAGE, ARCHITECTURES: docs/fleet.md.
 	@[ -n "$(KEY)" ] && [ -n "$$MAINTAINER" ] && [ -n "$$HOMEPAGE" ] || { echo "release: needs KEY, MAINTAINER and HOMEPAGE: docs/fleet.md" >&2; exit 1; }
-	@[ -z "$$(git status --porcelain)" ] || { echo "release: there are uncommitted changes" >&2; exit 1; }
+	@changes=$$(git status --porcelain) && [ -z "$$changes" ] || { echo "release: there are uncommitted changes, or git fails" >&2; exit 1; }
 	@for architecture in $(ARCHITECTURES); do $(MAKE) deb ARCH=$$architecture || exit; done
 	@scripts/release.sh "$(KEY)" $(ARCHITECTURES)
 

@@ -39,7 +39,7 @@ bootstrap() {
     "$@" "$suite" "$directory" "${site:-http://deb.debian.org/debian}"
 }
 
-create() {
+create() (
   local key
   key=$suite-$({ declare -f bootstrap create describe; echo "${compiler[*]} ${libraries[*]} ${packaging[*]}"; } | sha256sum | cut -c1-8)
   [ "$(cat "$cache/complete" 2>/dev/null)" != "$key" ] || return 0
@@ -48,9 +48,13 @@ create() {
     sudo ARM64_CACHE="$cache" SWIFT_SUITE="$suite" scripts/arm64/toolchain.sh create
     return
   fi
+  # One at a time: other checkouts have the same cache.
+  mkdir -p "$cache"
+  exec 8>"$cache/lock"
+  flock 8
+  [ "$(cat "$cache/complete" 2>/dev/null)" != "$key" ] || return 0
   echo "Making the arm64 toolchain in $cache: once, some minutes and 5 GB"
   rm -rf "$cache/complete" "$cache/compiler" "$cache/target"
-  mkdir -p "$cache"
 
   # Only the libraries of Swift for arm64 are needed, in exactly the version of the compiler.
   bootstrap "$suite" "$cache/compiler" "$(join "${compiler[@]}")" \
@@ -68,7 +72,7 @@ create() {
   ln -s "/arm64$swift/lib/swift_static" "$cache/target/usr/lib/swift_static"
   describe "$cache/compiler/sdk"
   echo "$key" > "$cache/complete"
-}
+)
 
 # What Swift's package manager has to know about the other architecture.
 describe() {
@@ -114,6 +118,7 @@ enter() {
   # pkg-config finds the libraries of arm64, as in /target.
   bwrap --unshare-all --die-with-parent "${mounts[@]}" --clearenv --setenv PATH /usr/sbin:/usr/bin:/sbin:/bin \
     --setenv HOME /tmp --setenv LANG C.UTF-8 --setenv SWIFT_BACKTRACE enable=no \
+    --setenv MAINTAINER "${MAINTAINER-}" --setenv HOMEPAGE "${HOMEPAGE-}" \
     --setenv PKG_CONFIG_SYSROOT_DIR /target \
     --setenv PKG_CONFIG_LIBDIR "$pkgconfig" \
     --setenv SOURCE_DATE_EPOCH "${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" -- "$@"
