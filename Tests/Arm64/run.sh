@@ -26,7 +26,7 @@ if [ -z "${ARM64_PREPARED:-}" ]; then
   "$here/../../scripts/arm64/emulate.sh"
   if [ ! -e "$cache/complete" ]; then
     echo "Making a Debian 12 for arm64 in $cache: once, some minutes"
-    mirror=$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -n 1)
+    mirror=$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -n 1) || true
     rm -rf "$cache"
     mkdir -p "$cache"
     mmdebstrap --quiet --variant=minbase --arch=arm64 --skip=cleanup/apt/lists --aptopt='Acquire::Languages "none"' \

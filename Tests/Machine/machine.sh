@@ -11,7 +11,7 @@
 # `boot -rtc base=1970-01-01` is a box without a clock; `run 'date -s …'` steps it. sch_netem is available for bad networks.
 # MACHINE_ARCH    amd64 (the default) or arm64, which is emulated and slow
 # MACHINE_CACHE   directory of the image (build/machine or build/machine-arm64 in the project)
-# MACHINE_RUN     directory of the running machine (/run/fleet-machine or, without root, in the cache)
+# MACHINE_RUN     directory of the running machine (/run/fleet-machine-ARCH or, without root, in the cache); run.sh has one for each run
 # MACHINE_DISK    a persistent disk: created at the first boot, reused by the next
 # MACHINE_BIN     directory of the built programs, for the receiver (.build/release)
 # MACHINE_ROUTE   what the receiver drives along (config/examples/demo.gpx)
@@ -29,7 +29,7 @@ case $arch in
     ;;
 esac
 cache=${MACHINE_CACHE:-$top/$cache}
-run=${MACHINE_RUN:-$([ -w /run ] && echo /run/fleet-machine || echo "$cache/run")}
+run=${MACHINE_RUN:-$([ -w /run ] && echo "/run/fleet-machine-$arch" || echo "$cache/run")}
 bin=${MACHINE_BIN:-$top/.build/release}
 route=${MACHINE_ROUTE:-$top/config/examples/demo.gpx}
 port=${MACHINE_SSH_PORT:-22731}
@@ -46,14 +46,20 @@ die() {
   exit 1
 }
 
-create() {
-  [ -e "$cache/complete" ] && return
+create() (
+  [ ! -e "$cache/complete" ] || return 0
   [ "$(id -u)" = 0 ] || die "the image is made once, as root: sudo MACHINE_CACHE=$cache $0 create"
   [ "$arch" = amd64 ] || "$top/scripts/arm64/emulate.sh"
+  mkdir -p "$cache"
+  # One at a time.
+  exec 8>"$cache/lock"
+  flock 8
+  [ ! -e "$cache/complete" ] || return 0
   rm -rf "$cache/base.ext4" "$cache/root" "$cache/kernel" "$cache/initrd.d"
   mkdir -p "$cache/kernel"
   cd "$cache"
-  local version module file
+  local version module file mirror
+  mirror=$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -n 1) || true
   # The kernel is unpacked, not installed.
   # shellcheck disable=SC2016
   mmdebstrap --quiet --variant=minbase --arch="$arch" --include="$packages" \
@@ -63,7 +69,7 @@ create() {
     --aptopt='Acquire::Languages "none"' \
     --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' bookworm root \
-    "$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -1)"
+    "${mirror:-http://deb.debian.org/debian}"
   version=$(ls kernel/lib/modules)
   cp kernel/boot/vmlinuz-* vmlinuz
   depmod -b kernel "$version"
@@ -83,7 +89,7 @@ create() {
   mke2fs -q -t ext4 -d root base.ext4
   rm -rf root kernel initrd.d
   touch complete
-}
+)
 
 make_initrd() { # kernel version: busybox and what reaches the disk
   mkdir -p initrd.d/{bin,dev,proc,new,modules}
@@ -135,7 +141,7 @@ guest() {
 }
 
 boot() {
-  (create)
+  create
   is_up && die "it runs already: $run/pid"
   rm -rf "$run"
   mkdir -p "$run"

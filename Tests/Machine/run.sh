@@ -7,6 +7,9 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 MACHINE_BIN=$(cd "$1" && pwd)
 export MACHINE_BIN
+# Two runs at once have a machine each.
+[ ! -w /run ] || export MACHINE_RUN="${MACHINE_RUN:-/run/fleet-machine-$$}"
+export MACHINE_SSH_PORT="${MACHINE_SSH_PORT:-$((20000 + $$ % 10000))}"
 shift
 [ $# -gt 0 ] || set -- "$here"/tests/*.sh
 "$here/machine.sh" create

@@ -32,12 +32,16 @@ leader() {
   pid=$(cat "$run/leader" 2>/dev/null) && kill -0 "$pid" 2>/dev/null && echo "$pid"
 }
 
-create() {
+create() (
+  [ ! -e "$base/.complete" ] || return 0
+  mkdir -p "$cache"
+  # One at a time.
+  exec 8>"$base.lock"
+  flock 8
   [ ! -e "$base/.complete" ] || return 0
   local mirror
-  mirror=$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -n 1)
+  mirror=$(apt-get indextargets --format '$(SITE)' | grep -E '/debian/?$' | head -n 1) || true
   rm -rf "$base"
-  mkdir -p "$cache"
   mmdebstrap --quiet --variant=minbase --include="$packages" --aptopt='Acquire::Languages "none"' \
     --aptopt='APT::Install-Recommends "false"' "$suite" "$base" "${mirror:-http://deb.debian.org/debian}"
   local unit
@@ -48,7 +52,7 @@ create() {
   mkdir -p "$base/var/log/journal"
   : > "$base/etc/machine-id"
   touch "$base/.complete"
-}
+)
 
 boot() {
   local arguments=()

@@ -29,6 +29,8 @@ step "the hardened unit"
 guest "systemctl start fleet-locationd"
 wait_for 30 "an update is accepted" "fleet-locationctl status"
 expect "the doctor sees the service" "fleet-locationctl doctor | grep -q 'fleet-locationd (process .*, fleet-locationd.service) has it open, as it should'"
+expect "even root can open no disk in its control group" "sh -c 'echo \$\$ >/sys/fs/cgroup/system.slice/fleet-locationd.service/cgroup.procs
+  ! head -c 1 /dev/vda 2>/tmp/refusal' && grep -q 'Operation not permitted' /tmp/refusal && head -c 1 /dev/vda >/dev/null"
 expect "its system calls are filtered" "grep -q '^Seccomp:.*2' /proc/\$(systemctl show -P MainPID fleet-locationd)/status"
 guest "systemctl stop fleet-locationd"
 source_with "$by_id" | write_settings
