@@ -47,6 +47,7 @@ has_queued() { # SERVICE
   [[ $("$bin/fleet-locationctl" status --json --socket "$work/$1/control.sock") =~ \"count\":([2-9]|[0-9]{2}) ]]
 }
 is_offline() { curl -sSf "$url/debug/stats" | grep OFFLINE >/dev/null; }
+is_online() { ! is_offline; }
 drive() { # position field
   settings deliveries delivery_driver lmfs "$1"
   settings trips driver rides-stub "$1"
@@ -69,6 +70,11 @@ drive() { # position field
   for service in vehicles deliveryVehicles; do
     until_true 40 has_accepted "$service" pastLocations 1 || fail "no accepted request for $service carried pastLocations"
   done
+  # Off duty, each position has the state OFFLINE; during a pause, there is only the state.
+  "$bin/fleet-locationctl" offline --socket "$work/trips/control.sock" >/dev/null
+  until_true 20 has_accepted vehicles 'lastLocation.*OFFLINE' 2 || fail "no positions off duty"
+  "$bin/fleet-locationctl" online --socket "$work/trips/control.sock" >/dev/null
+  until_true 20 is_online || fail "Fleet Engine has not accepted ONLINE"
   "$bin/fleet-locationctl" pause --socket "$work/trips/control.sock" >/dev/null
   until_true 10 is_offline || fail "Fleet Engine has not accepted OFFLINE"
   kill "${daemons[@]}"
