@@ -99,12 +99,14 @@ def start(bench, rows, turns):
         bench.server.read()
         begin = time.monotonic()
         process = spawn(arguments, bench.log)
-        while not bench.server.read(0.002):
-            if time.monotonic() - begin > 10:
-                raise SystemExit(f"no update with {rows} positions on disk; see {bench.log}")
-        times.append(time.monotonic() - begin)
-        os.kill(process, signal.SIGKILL)
-        os.wait4(process, 0)
+        try:
+            while not bench.server.read(0.002):
+                if time.monotonic() - begin > 10:
+                    raise SystemExit(f"no update with {rows} positions on disk; see {bench.log}")
+            times.append(time.monotonic() - begin)
+        finally:
+            os.kill(process, signal.SIGKILL)
+            os.wait4(process, 0)
         # Reads what the daemon had sent by then.
         bench.server.read(0.05)
     return {"daemon": statistics.median(times) * 1e3}

@@ -12,6 +12,7 @@ For each daemon it counts the voluntary context switches (/proc/PID/status), the
 written to the disk (/proc/PID/io), and, where there is strace, the system calls and, of these, fdatasync, in a second time span of the
 same length. The first time span begins after 150 s: from then on an outage counts as long.
 """
+import contextlib
 import math
 import os
 import pty
@@ -167,10 +168,13 @@ def figures(programs, seconds=30):
     second."""
     # On a disk: the default directory for temporary files may be in memory.
     with (tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DISK", "/var/tmp")) as directory,
-          tempfile.TemporaryDirectory(dir="/dev/shm") as memory):
+          tempfile.TemporaryDirectory(dir="/dev/shm") as memory, contextlib.ExitStack() as ending):
         port = free_port()
         emulator = subprocess.Popen(
             [os.path.join(programs, "fleet-engine-emulator"), "--port", str(port)], stdout=subprocess.DEVNULL)
+        # In the reverse order.
+        ending.callback(emulator.wait)
+        ending.callback(emulator.terminate)
         manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         manager.bind(os.path.join(directory, "notify"))
         manager.setblocking(False)
@@ -181,6 +185,7 @@ def figures(programs, seconds=30):
             if not all(os.path.exists(program) for medium, program in needed.items() if case.startswith(medium)):
                 continue
             receivers.append(Receiver(directory, baud, rate, case))
+            ending.callback(receivers[-1].stop)
             path = os.path.join(directory, f"{number}")
             with open(path + ".toml", "w", encoding="ascii") as settings:
                 settings.write(SETTINGS.format(
@@ -193,8 +198,12 @@ def figures(programs, seconds=30):
                 "NOTIFY_SOCKET": os.path.join(directory, "notify")}
             daemons[name] = spawn(
                 [os.path.join(programs, "fleet-locationd"), "--config", path + ".toml"], os.path.join(directory, "log"), environment)
+            ending.callback(os.wait4, daemons[name], 0)
+            ending.callback(os.kill, daemons[name], signal.SIGTERM)
             if case.endswith("paused"):
                 paused.append(f"{runtime}/control.sock")
+        # Nothing reads what the daemons report at their end.
+        ending.callback(manager.close)
 
         def settle(time_span):
             """Waits, and reads what is sent to systemd's socket, which would fill up otherwise."""
@@ -226,15 +235,6 @@ def figures(programs, seconds=30):
                             "written": (bytes_written - before[name][2]) / elapsed * 3600}
         for name, row in calls(daemons, seconds, settle).items():
             result[name] |= row
-        for receiver in receivers:
-            receiver.stop()
-        # Nothing reads what the daemons report at their end.
-        manager.close()
-        for process in daemons.values():
-            os.kill(process, 15)
-            os.wait4(process, 0)
-        emulator.terminate()
-        emulator.wait()
         return result
 
 

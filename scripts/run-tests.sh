@@ -64,5 +64,5 @@ if [ "$part" = all ] || [ "$part" = timing ]; then
   grep -oE '^[A-Za-z]+\.[A-Za-z]+TimingTests/' "$work/list" | sort -u | xargs -P 4 -I{} bash -c 'timing {}' || failed=1
 fi
 [ $failed -eq 0 ] || { echo "Tests failed; each is named above" >&2; exit 1; }
-[ ! -s "$work/skipped" ] || sort -u "$work/skipped"
+[ ! -s "$work/skipped" ] || sort -u "$work/skipped" | sed 's/^/NOT RUN: /'
 [ "$part" = timing ] || echo "$ran tests passed$([ ! -s "$work/skipped" ] || echo ', but for those that were skipped')"

@@ -36,8 +36,9 @@ done
 expect fleet-locationd "$("$bin/fleet-locationd" --help | grep -E '^Usage:|^ +(-[a-zA-Z], )?--' | options)" \
   "$(offers fleet-locationd --)"
 
-cd "$(mktemp -d)"
-trap 'rm -rf "$PWD"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
 touch a.toml b.gpx c.nmea "d e.gpx"
 expect "words" "reload report resume" "$(offers fleet-locationctl re)"
 expect "--format" "jsonl nmea" "$(offers fleet-locationctl simulate --format '')"

@@ -67,6 +67,7 @@ class Trial:
         self.emulator = subprocess.Popen(
             [emulator, "--port", str(self.port), "--ready-file", f"{work}/ready", "--record", self.record, "--quiet"],
             stdout=subprocess.DEVNULL)
+        self.children = [self.emulator]
         until(WAIT, "the emulator starts", lambda: os.path.exists(f"{work}/ready"))
         self.positions = f"{work}/positions"
         os.mkdir(self.positions, 0o700)
@@ -103,10 +104,18 @@ class Trial:
         return {round(epoch_seconds(position["supplementalLocationTime"]) * 1000) for entry in accepted for position in positions(entry)}
 
     def run(self, folder, log):
-        return subprocess.Popen(
+        daemon = subprocess.Popen(
             [f"{folder}/fleet-locationd", "--config", f"{self.work}/daemon.toml"], stderr=open(log, "w"),
             env={
                 **os.environ, "RUNTIME_DIRECTORY": self.work, "STATE_DIRECTORY": self.state, "FLEET_POSITIONS": self.positions})
+        self.children.append(daemon)
+        return daemon
+
+    def kill(self):
+        """Ends what a failure has left."""
+        for child in self.children:
+            child.kill()
+            child.wait()
 
     def command(self, folder, name):
         """A command of fleet-locationctl, such as `offline`, whose effect must be stored when it ends."""
@@ -263,8 +272,7 @@ def main():
                 trial.send(first, f"{work}/{name}/fourth.log", again)
                 remembered(trial, first, second)
             finally:
-                trial.emulator.kill()
-                trial.emulator.wait()
+                trial.kill()
             print(f"{name}: {len(stored)} positions stored by one release and sent by the other, {len(again)} the other way;"
                   " its pause, token and data volume")
         os.mkdir(f"{work}/new-settings")
@@ -272,8 +280,7 @@ def main():
         try:
             counts = everything(trial, old, new)
         finally:
-            trial.emulator.kill()
-            trial.emulator.wait()
+            trial.kill()
         print(f"{len(SETTINGS)} settings and {len(FILES) + 1} files that the older release does not know: upgrade, downgrade and"
               f" upgrade with {', '.join(map(str, counts))} positions")
 

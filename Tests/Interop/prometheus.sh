@@ -11,7 +11,7 @@ root=$(cd "$here/../.." && pwd)
 tools=$root/.build/prometheus-tools
 if [ ! -x "$tools/usr/bin/promtool" ] || [ ! -x "$tools/usr/bin/prometheus-node-exporter" ]; then
   mkdir -p "$tools"
-  (cd "$tools" && apt-get download -q prometheus prometheus-node-exporter >/dev/null 2>&1 &&
+  (cd "$tools" && apt-get download -q prometheus prometheus-node-exporter >/dev/null &&
     for package in ./*.deb; do dpkg -x "$package" .; done && rm -f ./*.deb) ||
     { echo "NOT RUN: Debian's prometheus cannot be had (apt-get update?)" >&2; exit 1; }
 fi

@@ -33,9 +33,11 @@ def unpack(package, program):
         return
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
-        subprocess.run(["apt-get", "download", "-q", package], cwd=place, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(["apt-get", "download", "-q", package], cwd=place, check=True, stdout=subprocess.DEVNULL)
         TOOLS.mkdir(parents=True, exist_ok=True)
         subprocess.run(["dpkg", "-x", os.path.join(place, os.listdir(place)[0]), TOOLS], check=True)
+    # With sudo, the tests of the user who ran it use these programs, too.
+    subprocess.run(["chown", "-R", os.environ.get("SUDO_UID", str(os.getuid())), TOOLS], check=True)
 
 
 class Fleet(QuietHandler):

@@ -72,6 +72,8 @@ use central
 echo | write /etc/ssh/reach_authorized_keys
 inside pkill -u reach
 use truck-17
+since=$(inside date "+%F %T")
 inside systemctl restart fleet-reach
-sleep 3
+refused() { inside journalctl -u fleet-reach --since "$since" -o cat 2>/dev/null | grep -q 'Permission denied'; }
+until_true 30 refused || fail "it is not refused: $(inside journalctl -u fleet-reach -n 20 -o cat)"
 ! open $own || fail "there is still a way to it"

@@ -143,7 +143,11 @@ interval = "{self.interval}s"
         # The daemon is stopped first, because it sends due positions before it exits.
         if hasattr(self, "daemon"):
             self.daemon.terminate()
-            code = self.daemon.wait(10)
+            try:
+                code = self.daemon.wait(10)
+            except subprocess.TimeoutExpired:
+                self.daemon.kill()
+                code = self.daemon.wait()
         for child in self.children:
             if child.poll() is None:
                 child.terminate()
