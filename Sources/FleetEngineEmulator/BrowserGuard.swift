@@ -20,8 +20,8 @@ enum BrowserGuard {
     }
   }
 
-  /// Accepts requests of programs, of the emulator's own page, and of a person who enters the address: a page of another
-  /// site could fill the map with vehicles.
+  /// Accepts requests of programs, of the emulator's own page, and of a person who enters the address: a page of
+  /// another site could fill the map with vehicles.
   ///
   /// - Throws: `APIError`, PERMISSION_DENIED, if a browser says that the request is that of another site.
   static func checkSite(_ request: Request) throws(APIError) {

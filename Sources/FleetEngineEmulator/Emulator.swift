@@ -22,8 +22,8 @@ package final class Emulator {
 
   /// Answers a request.
   package func handle(_ request: Request, at now: ServerTime) -> Reply {
-    // Fleet Engine and the token provider may be requested under any host name, but not by pages of other sites; the map
-    // and the debug interface may not, but a link may lead to the map.
+    // Fleet Engine and the token provider may be requested under any host name, but not by pages of other sites; the
+    // map and the debug interface may not, but a link may lead to the map.
     let isForBrowsers = LiveMap.serves(request) || (try? request.segments().first) == "debug"
     do throws(APIError) {
       try isForBrowsers ? BrowserGuard.check(request) : BrowserGuard.checkSite(request)
