@@ -129,6 +129,20 @@ struct TimeScenarios {
         ], acts: [(176, .resume), (24, .pause)], noise: 0.0))
   }
 
+  @Test("while every clock is wrong, timestamps may be wrong; the first response of Fleet Engine ends this")
+  func allClocksWrong() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 720_664, duration: 140, drive: .steady(14.0),
+        faults: [
+          Fault(.providerClock(-7200), 7..<8), Fault(.ahead(50_000_000), 61..<66), Fault(.unreachable, 12..<67),
+        ], wallError: 1_576_800_000, noise: 0.0, hasCertificates: true))
+    let first = try #require(world.applied(67..<140).first)
+    expect(World.second(of: first.live) < -50_000_000)
+    let later = world.applied(80..<140)
+    expect(!later.isEmpty && later.allSatisfy { abs($0.at - Double(World.second(of: $0.live))) < 5 })
+  }
+
   @Test("a slow first response corrects a receiver clock that jumped before it, to within the response's delay")
   func leaptBeforeSlowResponse() throws {
     let world = try World.drive(
