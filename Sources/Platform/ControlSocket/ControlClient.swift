@@ -41,7 +41,7 @@ package nonisolated enum ControlClient {
   package enum End: Sendable {
     /// The daemon has closed the connection.
     case closed
-    /// The handler wants no more replies, or the reader of the pipe to which it writes has closed its end.
+    /// The handler wants no more replies, or standard output is a pipe whose reader has closed its end.
     case stopped
     /// The daemon is of a release before 0.3.0, which has no Varlink.
     case unsupported
@@ -53,12 +53,10 @@ package nonisolated enum ControlClient {
   ///   - path: the daemon's socket.
   ///   - socket: which of the daemon's sockets this is.
   ///   - call: a Varlink message, without its NUL.
-  ///   - output: the pipe to which `handle` writes.
   ///   - handle: is passed each reply, without its NUL; returns false to end.
   /// - Throws: code `absent` if the daemon is not running, `permissionDenied`, `silent` without a first reply.
   package static func follow(
-    _ call: [UInt8], at path: String, of socket: LocalSocket = .control, writingTo output: Int32 = STDOUT_FILENO,
-    _ handle: ([UInt8]) -> Bool
+    _ call: [UInt8], at path: String, of socket: LocalSocket = .control, _ handle: ([UInt8]) -> Bool
   ) throws(ControlSocketError) -> End {
     do throws(Errno) {
       let daemon = try send(
@@ -68,7 +66,7 @@ package nonisolated enum ControlClient {
       var hasReplied = false
       while true {
         // After the first reply, the next one may take any time.
-        if hasReplied, try daemon.waitUntilReadable(orUnread: output) { return .stopped }
+        if hasReplied, try daemon.waitUntilReadable(orUnread: STDOUT_FILENO) { return .stopped }
         switch try daemon.read(into: &buffer) {
         case .bytes(let count): received += buffer.prefix(count)
         case .wouldBlock: throw Errno(EAGAIN)
