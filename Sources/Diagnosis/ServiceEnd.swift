@@ -14,10 +14,10 @@ struct ServiceEnd: Equatable {
   init(_ status: ServiceStatus, faults: [CredentialFault] = []) {
     let journal = "\(status.journalCommand) -n 20 has the reason"
     switch (status.result, status.end) {
-    case ("watchdog", _): (cause, advice) = ("the watchdog ended it because its event loop hung", journal)
-    case ("timeout", _): (cause, advice) = ("systemd's timeout: its start or stop took too long", journal)
+    case ("watchdog", _): (cause, advice) = ("a watchdog timeout, because its event loop hung", journal)
+    case ("timeout", _): (cause, advice) = ("a timeout of systemd's: its start or stop took too long", journal)
     case ("oom-kill", _):
-      (cause, advice) = ("the kernel killed it because memory was short", ServiceEnd.memoryAdvice(status))
+      (cause, advice) = ("a kill by the kernel, because memory was short", ServiceEnd.memoryAdvice(status))
     case ("start-limit-hit", _):
       (cause, advice) = ("too many restarts (start limit)", "\(journal); then systemctl reset-failed \(status.unit)")
     case ("resources", _), ("protocol", _):
@@ -25,6 +25,9 @@ struct ServiceEnd: Equatable {
         "an error of systemd's (\(status.result))",
         "\(journal): often a file of EnvironmentFile= is missing (systemctl cat \(status.unit))"
       )
+    case ("exit-code", .exited(0)), ("signal", .exited(0)), ("core-dump", .exited(0)):
+      // The main process did not fail, or was not started.
+      (cause, advice) = ("a failed command of the unit (such as ExecStartPre=)", journal)
     case (_, .killed(signal: 9)):
       // With OOMPolicy=continue systemd does not distinguish the kernel's kill from any other.
       (cause, advice) = ("signal 9", "\(journal); if memory was short: \(ServiceEnd.memoryAdvice(status))")

@@ -126,11 +126,12 @@ package enum ServiceFindings {
     case ("loaded", "active", _), ("loaded", "reloading", _): return running(status)
     case ("loaded", "activating", "auto-restart"):
       let end = ServiceEnd(status, faults: faults)
-      let count = status.restarts.counted("restart")
+      // systemd counts a restart when it begins.
+      let restarts =
+        status.restarts == 0
+        ? "is about to be restarted" : "is in a restart loop, \(status.restarts.counted("restart")) so far"
       return .fail(
-        .unitRestarts,
-        "\(unit) is in a restart loop, \(count) so far: its last run ended with \(end.cause)\(endMessage(status))",
-        end.advice)
+        .unitRestarts, "\(unit) \(restarts): its last run ended with \(end.cause)\(endMessage(status))", end.advice)
     case ("loaded", "activating", _):
       return .fail(.unitStarting, "\(unit) is starting (\(status.sub))", "Wait some seconds, and ask again")
     case ("loaded", "deactivating", _):
@@ -139,10 +140,11 @@ package enum ServiceFindings {
       let end = ServiceEnd(status, faults: faults)
       return .fail(.unitFailed, "\(unit) has failed: it ended with \(end.cause)\(endMessage(status))", end.advice)
     case ("loaded", _, _):
-      guard status.isConditionMet else {
+      guard status.isConditionMet, status.result != "exec-condition" else {
         return .fail(
-          .noSettings, "\(unit) was not started: its settings file did not exist (ConditionPathExists=)",
-          "Write the settings, then: systemctl start \(unit)")
+          .noSettings,
+          "\(unit) was not started: its settings file did not exist, or another condition of the unit was not met",
+          "systemctl status \(unit) shows which. If there are no settings, write them, then: systemctl start \(unit)")
       }
       return .fail(.unitInactive, "\(unit) is not running (\(status.active))", "systemctl enable --now \(unit)")
     default:

@@ -188,7 +188,7 @@ package enum ServiceImpersonation {
     case ("oom-kill", _), (_, .killed):
       return .unknown(
         .fail(
-          .checkFailed, "the check that runs as \(service.unit) was ended: \(ServiceEnd(finalStatus).cause)", journal))
+          .checkFailed, "the check that runs as \(service.unit) ended with \(ServiceEnd(finalStatus).cause)", journal))
     default:
       return .notStarted(finding(finalStatus, service))
     }

@@ -306,7 +306,22 @@ struct ServiceFindingsTests {
       "no settings yet",
       running {
         ($0.active, $0.sub, $0.isConditionMet) = ("inactive", "dead", false)
-      }, "was not started", "settings file did not exist"),
+      }, "was not started", "settings file did not exist", "another condition of the unit"),
+    .unit(
+      "a program of ExecCondition= does not permit the start",
+      running {
+        ($0.active, $0.sub, $0.result) = ("inactive", "dead", "exec-condition")
+      }, "was not started", "another condition of the unit"),
+    .unit(
+      "a program of ExecStartPre= fails",
+      running {
+        ($0.active, $0.sub, $0.result) = ("failed", "failed", "exit-code")
+      }, "ended with a failed command of the unit"),
+    .unit(
+      "the first watchdog timeout",
+      running {
+        ($0.active, $0.sub, $0.result, $0.end) = ("activating", "auto-restart", "watchdog", .killed(signal: 6))
+      }, "is about to be restarted: its last run ended with a watchdog timeout"),
     .unit("not started", ServiceStatus(unit: unit), "is not running (inactive)"),
     .unit("not installed", running { $0.load = "not-found" }, "systemd has no unit fleet-locationd.service"),
     .unit("masked", running { ($0.load, $0.active, $0.sub) = ("masked", "inactive", "dead") }, "is masked"),

@@ -64,8 +64,8 @@ struct ServiceImpersonationTests {
     "a signal or a timeout is attributed to the tool, not to the service",
     arguments: [
       ("timeout", ServiceStatus.End.killed(signal: 15), "did not end within 300 s"),
-      ("signal", .killed(signal: 9), "was ended: signal 9"),
-      ("oom-kill", .killed(signal: 9), "was ended: the kernel killed it"),
+      ("signal", .killed(signal: 9), "ended with signal 9"),
+      ("oom-kill", .killed(signal: 9), "ended with a kill by the kernel"),
     ] as [(String, ServiceStatus.End, String)])
   func killed(result: String, end: ServiceStatus.End, words: String) {
     guard case .unknown(let finding) = Self.outcome(result, end) else { return expect(Bool(false)) }

@@ -245,6 +245,14 @@ done
 wait_between_tries 2s
 printf 'Bearer s3cret-of-the-box' | write "$file" 600
 until_true 10 runs fleet-locationd || fail "it does not start with its credential: $(property ActiveState)"
+# The same if the program does not exist.
+printf '[Service]\nExecStart=\nExecStart=/nowhere/at/all\n' | write /etc/systemd/system/fleet-locationd.service.d/program.conf
+inside systemctl daemon-reload
+! inside systemctl restart fleet-locationd 2>/dev/null || fail "it starts without its program"
+ends_with 203
+inside rm /etc/systemd/system/fleet-locationd.service.d/program.conf
+inside systemctl daemon-reload
+until_true 20 runs fleet-locationd || fail "it is not tried again with its program: $(property ActiveState)"
 # A unit stays failed if a retry cannot help.
 inside sh -c "sed -i 's/^interval = .*/interval = 1/' $main"
 fails fleet-locationd

@@ -55,7 +55,7 @@ struct StoreFile {
     let advice =
       error.code == EROFS
       ? StoreFile.advice(onReadOnly: directory, stateDirectories: Environment.value(of: "STATE_DIRECTORY"))
-      : "backlog.directory must be a directory that the service's user may write to"
+      : "the service's user must own it and its directory, backlog.directory"
     return BacklogStoreError(
       error.code == ENOSPC || error.code == EDQUOT ? .full : .permissionDenied,
       "\(path) cannot be made or opened (\(error)); \(advice)")
