@@ -111,11 +111,15 @@ test: setup ## Every day: Runs the tests.
 	swift build --build-tests
 	@scripts/run-tests.sh
 
+# Not `swift test --filter`, which succeeds if no test matches; the program of the tests itself fails.
+TESTS_NAMED := .build/debug/fleet-locationdPackageTests.xctest --testing-library swift-testing --filter
 crash-test: setup ## Tests with real programs: Kills the daemon at 200 (CRASH_ROUNDS) random moments: no position is lost.
-	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) swift test --filter DurableBacklogTests.crashes
+	swift build --build-tests
+	CRASH_ROUNDS=$(or $(CRASH_ROUNDS),200) $(TESTS_NAMED) DurableBacklogTests.crashes
 
 damage: setup ## Tests of hostile input and memory: Opens 10,000 (FILES) backlog files with flipped bits or truncated ends.
-	DAMAGED_FILES=$(or $(FILES),10000) swift test --filter DamagedFileTests.anyFile
+	swift build --build-tests
+	DAMAGED_FILES=$(or $(FILES),10000) $(TESTS_NAMED) DamagedFileTests.anyFile
 
 explore: ## Tests in virtual time: Tries every order of DEPTH (6) events from twenty states; then MERGED_DEPTH (5), with equivalent states merged.
 	EXPLORATION_DEPTH=$(or $(DEPTH),6) EXPLORATION_MERGED_DEPTH=$(or $(MERGED_DEPTH),5) EXPLORATION_COMPARED=$(or $(COMPARED),100) \
@@ -135,6 +139,7 @@ else ifdef TRACE
 	  swift test --filter RandomRunTests/invariants >build/story.log 2>&1 || status=$$?; \
 	cat build/story.txt || cat build/story.log; [ $$status -eq 0 ] || grep -A40 "recorded an issue" build/story.log; exit $$status
 else
+	@rm -f build/outage.json
 	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) OUTAGE_TRACE="$(CURDIR)/build/outage.json" \
 	  swift test --filter 'RandomRunTests|OutageTraceTests'
 	Benchmarks/Pictures/outage.py build/outage.json docs/images/outage.svg
