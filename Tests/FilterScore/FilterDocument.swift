@@ -18,8 +18,8 @@ enum FilterDocument {
 
       For technicians who ask why a vehicle was shown in a wrong place, or not at all: what each rejection means, the rules of the filter,
       how to examine a recording, and how well the filter does on recorded and simulated drives. Look at the last rejection first:
-      `fleet-locationctl explain` names its reason, and so does the journal (`FLEET_EVENT=fixRejected`). A recording of the
-      receiver shows more: see [Looking into a complaint](#looking-into-a-complaint).
+      `fleet-locationctl explain` names its reason; with `log.level = "debug"` the journal has them all (`FLEET_EVENT=fixRejected`). A
+      recording of the receiver shows more: see [Looking into a complaint](#looking-into-a-complaint).
 
       The filter compares each fix with the last accepted one and with elapsed time. Each rejection has a reason, which is counted.
 

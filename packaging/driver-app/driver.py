@@ -56,7 +56,7 @@ class Screen:
         self.is_token_lost = is_lost
 
     def check_token(self):
-        """While there was no connection, the token may have been lost, or have come back."""
+        """The token may have been lost while there was no connection, or be in use again, which is no event."""
         status = next(call("GetStatus")).get("parameters", {}).get("status")
         if status:
             is_refused = status.get("failure", {}).get("category") == "unauthenticated"
@@ -70,7 +70,7 @@ class Screen:
                     if "error" in reply:
                         raise ConnectionError(reply["parameters"].get("message", reply["error"]))
                     self.show(**reply["parameters"])
-                    if number == 0:
+                    if number == 0 or self.is_token_lost:
                         self.check_token()
             except OSError as error:
                 self.say(f"no daemon: {error}")
