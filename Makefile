@@ -135,13 +135,15 @@ ifdef SEEDS
 	nice -n 19 scripts/simulate.py --processes $(or $(PROCESSES),2) build/simulation/release/fleet-locationdPackageTests.xctest $(SEEDS)
 else ifdef TRACE
 	@rm -f build/story.txt
+	@swift build --build-tests >build/story.log 2>&1 || { cat build/story.log; exit 1; }
 	@status=0; SIMULATION_RUNS=1 SIMULATION_SEED=$(or $(SEED),1) SIMULATION_STORY="$(CURDIR)/build/story.txt" \
-	  swift test --filter RandomRunTests/invariants >build/story.log 2>&1 || status=$$?; \
+	  $(TESTS_NAMED) RandomRunTests/invariants >build/story.log 2>&1 || status=$$?; \
 	cat build/story.txt || cat build/story.log; [ $$status -eq 0 ] || grep -A40 "recorded an issue" build/story.log; exit $$status
 else
 	@rm -f build/outage.json
-	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) OUTAGE_TRACE="$(CURDIR)/build/outage.json" \
-	  swift test --filter 'RandomRunTests|OutageTraceTests'
+	swift build --build-tests
+	SIMULATION_RUNS=$(or $(RUNS),10000) SIMULATION_SEED=$(or $(SEED),1) $(TESTS_NAMED) RandomRunTests
+	OUTAGE_TRACE="$(CURDIR)/build/outage.json" $(TESTS_NAMED) OutageTraceTests
 	Benchmarks/Pictures/outage.py build/outage.json docs/images/outage.svg
 endif
 
@@ -152,7 +154,7 @@ mutants: setup ## Tests in virtual time: Breaks the daemon in twenty ways, and c
 fleet: setup-build ## Measurements, with the pictures of the pages: The load of 10,000 (VEHICLES) simulated vehicles through every fault; SCENARIOS="start cell".
 	BENCH=1 TESTS=none swift build --scratch-path build/decoder -c release --static-swift-stdlib --product FleetBenchmark
 	@status=0; VEHICLES=$(or $(VEHICLES),10000) SEED=$(or $(SEED),1) FIX_PERIOD=$(or $(FIX_PERIOD),5) build/decoder/release/FleetBenchmark build/fleet.json $(SCENARIOS) || status=$$?; \
-	[ -n "$(SCENARIOS)" ] || Benchmarks/Pictures/fleet.py build/fleet.json docs/images/fleet.svg; exit $$status
+	[ -n "$(SCENARIOS)" ] || Benchmarks/Pictures/fleet.py build/fleet.json docs/images/fleet.svg || status=$$?; exit $$status
 
 sanitize: setup ## Tests of hostile input and memory: Tests all code with `unsafe` or C in it with the address sanitizer.
 	@scripts/sanitize.sh
@@ -289,7 +291,7 @@ install: ## Use: Installs the files of the package without a package, after make
 	install -D -m 0644 -t $(DESTDIR)/usr/lib/systemd/system systemd/fleet-locationd-{settings.path,settings@.path,settings.service,failed.service,retry.timer,retry-due.service,retry.service}
 	install -D -m 0644 systemd/fleet-locationd.sysusers $(DESTDIR)/usr/lib/sysusers.d/fleet-locationd.conf
 	install -D -m 0644 systemd/fleet-locationd.tmpfiles $(DESTDIR)/usr/lib/tmpfiles.d/fleet-locationd.conf
-	scripts/template-unit.sh | install -m 0644 /dev/stdin $(DESTDIR)/usr/lib/systemd/system/fleet-locationd@.service
+	set -o pipefail; scripts/template-unit.sh | install -m 0644 /dev/stdin $(DESTDIR)/usr/lib/systemd/system/fleet-locationd@.service
 	install -D -m 0644 systemd/fleet-locationd.catalog $(DESTDIR)/usr/lib/systemd/catalog/fleet-locationd.catalog
 	install -D -m 0644 -t $(DESTDIR)/usr/share/fleet-locationd config/io.fleet-locationd.{Control,Positions}.varlink
 	install -D -m 0644 packaging/completion/fleet-locationctl $(DESTDIR)/usr/share/bash-completion/completions/fleet-locationctl
@@ -301,7 +303,7 @@ install: ## Use: Installs the files of the package without a package, after make
 	install -D -m 0644 -t $(DESTDIR)/usr/share/man/man8 docs/man/fleet-locationd.8
 	install -D -m 0644 -t $(DOC)/examples packaging/prometheus/fleet-locationd.rules.yml config/fleet-locationd.toml config/examples/*
 	install -D -m 0755 -t $(DOC)/examples scripts/crash-names.sh
-	cd packaging && find fleet driver-app power -type f -exec sh -c 'install -D -m $$(stat -c %a "$$1") "$$1" "$(abspath $(DOC))/examples/$$1"' sh {} \;
+	cd packaging && find fleet driver-app power -type f -exec sh -ec 'for file; do install -D -m $$(stat -c %a "$$file") "$$file" "$(abspath $(DOC))/examples/$$file"; done' sh {} +
 	install -D -m 0644 -t $(DOC)/docs docs/*.md
 	install -D -m 0644 -t $(DOC) README.md
 	install -d $(DESTDIR)/etc/fleet-locationd/conf.d

@@ -226,7 +226,8 @@ def figures(programs, seconds=30):
         result = {}
         for name, process in daemons.items():
             after, used, bytes_written, now = status(process), processor(process), written(process), time.monotonic()
-            if not after:
+            # A daemon that has ended stays in /proc until it is waited for.
+            if not after or os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 with open(os.path.join(directory, "log"), encoding="utf-8") as log:
                     raise SystemExit(f"{name} has ended: {log.read()}")
             switches = after["voluntary_ctxt_switches"] - before[name][0]["voluntary_ctxt_switches"]

@@ -16,7 +16,7 @@ DECLARATION = re.compile(r"\s*((?:\w+ )*)(struct|enum|extension|protocol) +([\w.
 
 def code(path):
     """The lines of a file without comments and string literals."""
-    return [re.sub(r'//.*|"(?:[^"\\\\]|\\\\.)*"', "", line) for line in path.read_text().splitlines()]
+    return [re.sub(r'//.*|"(?:[^"\\]|\\.)*"', "", line) for line in path.read_text().splitlines()]
 
 
 def machines(root):

@@ -20,9 +20,10 @@ places=$(printf '%s\n' "$report" | grep 'build ID' | tail -n 1 | grep -o '[^ ,;]
 demangle=cat
 if command -v swift >/dev/null 2>&1; then demangle='swift demangle --simplified'; fi
 
-printf '%s\n' "$places" | while read -r place; do
+names=$(printf '%s\n' "$places" | while read -r place; do
   case $place in
     fleet-locationd+*) printf '%s  ' "$place"; "$addr2line" -f -p -e "$symbols" "${place#*+}" ;;
     *) echo "$place" ;;
   esac
-done | $demangle
+done)
+printf '%s\n' "$names" | $demangle

@@ -23,6 +23,10 @@ fail() {
 # -- The root file system, once, and the dependencies of the packages
 
 if [ -z "${ARM64_PREPARED:-}" ]; then
+  # Until the end of the test: other checkouts have the same root, with their packages.
+  mkdir -p "$(dirname "$cache")"
+  exec 8>"$cache.lock"
+  flock 8
   "$here/../../scripts/arm64/emulate.sh"
   if [ ! -e "$cache/complete" ]; then
     echo "Making a Debian 12 for arm64 in $cache: once, some minutes"

@@ -351,6 +351,8 @@ def silence():
             program["HTTP2"](ours).request([], b"")
         except program["Different"] as different:
             check("no response within 60 s" in str(different), different)
+        else:
+            check(False, "no response was accepted as one")
 
 
 def main(binaries):

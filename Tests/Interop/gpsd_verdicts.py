@@ -88,7 +88,7 @@ def main():
             counts = {why: list(causes.values()).count(why) for why in ("stated", "earlier", "other")}
             print(f"{name:14} {len(direct):6} {len(through):6} {len(both):6} {len(verdicts):6} {share:6.2f} % | {'':15} "
                   f"{counts['stated']:6} {counts['earlier']:7} {counts['other']:5}")
-            if share > MOST_OF_A_DRIVE or len(both) < 0.95 * len(direct):
+            if not accepted or share > MOST_OF_A_DRIVE or len(both) < 0.95 * max(len(direct), len(through)):
                 failures.append(name)
             for key, count in {"both": len(both), "verdicts": len(verdicts), **counts}.items():
                 total[key] += count

@@ -464,7 +464,10 @@ def forged(count):
 
 def main():
     binaries, *names = sys.argv[1:]
-    for test in (server, client, gpsd, datagrams, group, hostile, flood, talkers, ports):
+    tests = (server, client, gpsd, datagrams, group, hostile, flood, talkers, ports)
+    if unknown := set(names) - {test.__name__ for test in tests}:
+        sys.exit(f"network-sources.py: there is no test {', '.join(sorted(unknown))}")
+    for test in tests:
         if names and test.__name__ not in names:
             continue
         begun, bench = time.monotonic(), Bench(os.path.abspath(binaries))

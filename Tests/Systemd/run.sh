@@ -191,9 +191,9 @@ step "check, doctor and token run as the service, and do not change its state"
 # The state of the service: owners, modes, inodes, and the contents of the token file.
 ours() {
   # The daemon replaces this file regularly.
-  inside stat -c '%n %U:%G %a' /run/fleet-locationd/metrics.prom
+  inside stat -c '%n %U:%G %a' /run/fleet-locationd/metrics.prom &&
   inside stat -c '%n %U:%G %a %i' /run/fleet-locationd /run/fleet-locationd/control.sock /run/fleet-locationd/token \
-    /var/lib/fleet-locationd /var/lib/fleet-locationd/backlog.sqlite /etc/fleet-locationd
+    /var/lib/fleet-locationd /var/lib/fleet-locationd/backlog.sqlite /etc/fleet-locationd &&
   inside sha256sum /run/fleet-locationd/token
 }
 answers() { # STATUS WORDS COMMAND...
@@ -218,7 +218,7 @@ textfile = "metrics.prom"
 END
 inside systemctl restart fleet-locationd
 until_true 10 eval 'status_says Online && ours >/dev/null' || fail "STATUS: $(property StatusText)"
-before=$(ours)
+before=$(ours) || fail "not all of the service's state is there: $before"
 for command in 'fleet-locationd --check' 'fleet-locationctl check' 'fleet-locationctl token' 'fleet-locationctl doctor'; do
   answers 0 '' $command
   ! grep -q 'not as the service' "$work/answer" || fail "$command: $(cat "$work/answer")"
@@ -941,12 +941,15 @@ until_true 10 status_says 'No source' || fail "STATUS: $(property StatusText)"
 echo "   $(property StatusText)"
 
 step "journal: the questions of docs/journal.md have answers"
+asked=0
 while read -r question; do
+  asked=$((asked + 1))
   inside sh -c "$question --no-pager" >"$work/answer" || fail "$question"
   # Events that have not occurred in this test are not checked.
   case $question in *networkLost* | *fixLost* | *tokenFailed* | *positionsDropped*) continue ;; esac
   ! grep -qx -- '-- No entries --' "$work/answer" && [ -s "$work/answer" ] || fail "no answer to: $question"
 done < <(sed -n '/^## Questions/,/^## A day/s/^\(journalctl -u [^#]*[^# ]\) *#.*/\1/p' "$here/../../docs/journal.md")
+[ $asked -gt 5 ] || fail "the page has $asked questions"
 
 step "remove: every vehicle stops; settings and positions stay"
 inside dpkg --remove fleet-locationd fleet-engine-emulator >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "remove"; }
@@ -973,9 +976,13 @@ write $own/own.conf </dev/null
 # Two vehicles whose positions are elsewhere: behind a link, and on a partition of their own.
 inside sh -ec 'cd /var/lib; mkdir /linked fleet-locationd-mounted; ln -s /linked fleet-locationd-linked; mount -t tmpfs none fleet-locationd-mounted
   touch /linked/backlog.sqlite fleet-locationd-mounted/backlog.sqlite'
+# What fleet-locationd-rollback stores, and a file of an administrator.
+inside sh -ec 'cd /var/lib; mkdir fleet-locationd-rollback; touch fleet-locationd-rollback/reference fleet-locationd-backup.tar'
 inside dpkg --purge fleet-locationd fleet-engine-emulator >"$work/dpkg" 2>&1 || { cat "$work/dpkg"; fail "purge"; }
 [ -z "$(inside ls -A /linked /var/lib/fleet-locationd-mounted | grep -v :)" ] || fail "positions are left behind a link, or on a partition"
 inside sh -ec 'umount /var/lib/fleet-locationd-mounted; rmdir /var/lib/fleet-locationd-mounted'
+inside sh -ec 'cd /var/lib; rm fleet-locationd-rollback/reference fleet-locationd-backup.tar; rmdir fleet-locationd-rollback' ||
+  fail "the purge deletes what is not of the package"
 left=$(inside find / -xdev -path /proc -prune -o -path /sys -prune -o -path /root -prune -o -path /var/log/journal -prune \
   -o -path /var/lib/dpkg -prune -o -path $own -prune -o -name '*fleet-*' -print)
 left+=$(inside find /run -maxdepth 1 -name 'fleet-*')

@@ -198,6 +198,15 @@ others rotate backend
 refused "backend was rotated before" others rotate backend truck-1 truck-2
 [ -e "$truck/previous" ] && [ -e "$work/other/boxes/truck-2/previous" ] || fail "the others were not rotated"
 
+step "an interrupted revocation is finished by the same command"
+printf '#!/bin/sh\ncase $1 in ca/crl.new) kill -9 $PPID; exit 1 ;; esac\nexec /bin/mv "$@"\n' >"$work/cut/mv"
+cp "$truck/box.pem" "$work/stolen.pem"
+! PATH=$work/cut:$PATH others revoke truck-1 truck-2 2>/dev/null || fail "the revocation was not interrupted"
+others revoke truck-1 truck-2
+! openssl verify -crl_check -CAfile <(cat "$work/other/central/ca.pem" "$work/other/central/crl.pem") "$work/stolen.pem" >/dev/null 2>&1 ||
+  fail "the certificate of a revoked box is valid"
+[ ! -e "$truck" ] && [ ! -e "$work/other/boxes/truck-2" ] || fail "the boxes are still there"
+
 step "a stolen box: its open connection ends, its session is not resumed, and it gets no other"
 # A client that keeps its connection open, and its session for the next one.
 cat >"$work/thief.py" <<'END'

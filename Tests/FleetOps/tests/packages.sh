@@ -124,13 +124,13 @@ update_lists || fail "apt-get update: $(cat "$work/apt")"
 # The candidates of forty other boxes.
 inside sh -c 'for box in $(seq 40); do
   apt-cache -o APT::Machine-ID=$(echo $box | md5sum | cut -c1-32) policy fleet-locationd | sed -n "s/.*Candidate: //p"; done' >"$work/candidates"
-half=$(grep -cx "$good" "$work/candidates") || true
-[ "$half" -ge 10 ] && [ "$half" -le 30 ] || fail "at 50 % $half of 40 boxes are offered $good"
+offered=$(grep -cx "$good" "$work/candidates") || true
+[ "$offered" -ge 10 ] && [ "$offered" -le 30 ] || fail "at 50 % $offered of 40 boxes are offered $good"
 stage 100
 upgrade
 is_installed "$good" || fail "at 100 % stable has $(installed): $(cat "$work/upgrade")"
 until_true 20 online || fail "stable is not online with $good"
-echo "   at 50 % $half of 40 boxes"
+echo "   at 50 % $offered of 40 boxes"
 
 step "of the packages that are kept, those that the repository no longer offers are deleted"
 archived() { inside test -e "/var/cache/apt/archives/fleet-locationd_$1_$(dpkg --print-architecture).deb"; }

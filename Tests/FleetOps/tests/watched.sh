@@ -83,9 +83,9 @@ name_servers() { # LINE...; replaces the file, like a network manager
 is_restarted() { [ "$(property MainPID haproxy)" != "$pid" ] && inside systemctl is-active -q haproxy; }
 is_not_restarted() {
   pid=$(property MainPID haproxy)
-  inside systemctl start fleet-metrics-resolv
+  inside systemctl start fleet-metrics-resolv || return
   sleep 1
-  ! is_restarted
+  [ "$(property MainPID haproxy)" = "$pid" ] && inside systemctl is-active -q haproxy
 }
 has_failed() { [ "$(property ActiveState haproxy)" = failed ]; }
 [ "$(property NextElapseUSecMonotonic fleet-metrics-resolv.timer)" != infinity ] || fail "the timer does not elapse"

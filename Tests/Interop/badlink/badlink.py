@@ -317,14 +317,16 @@ def main():
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("badlink.py: network namespaces need root")
+    scenarios = [row for row in (SHORT if arguments.short else LONG)
+                 if not arguments.only or any(part in row[0] for part in arguments.only)]
+    if not scenarios:
+        sys.exit("badlink.py: there is no such scenario")
     results, failures = [], 0
     with work_directory("badlink", arguments.keep) as work:
         bench, control = Bench(os.path.abspath(arguments.binaries), work), f"{work}/control.sock"
         try:
             bench.up()
-            for name, scenario, limit, attempts in SHORT if arguments.short else LONG:
-                if arguments.only and not any(part in name for part in arguments.only):
-                    continue
+            for name, scenario, limit, attempts in scenarios:
                 for _ in range(attempts):
                     bench.run(1 if arguments.short else INTERVAL + 1)
                     took = scenario(bench)
