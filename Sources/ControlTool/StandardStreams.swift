@@ -4,12 +4,12 @@ import SystemCalls
 
 /// Writes to standard output with `write(2)`, without a buffer.
 enum StandardOutput {
-  /// Writes all of it, waiting for a slow reader.
+  /// Writes all of it, waiting for a slow reader, even if another program has made the pipe or terminal nonblocking.
   ///
   /// - Returns: false if the reader has closed its end, which is not an error.
   static func write(_ bytes: [UInt8]) throws(CommandError) -> Bool {
     do throws(Errno) {
-      try Descriptor.write(bytes, to: STDOUT_FILENO)
+      try Descriptor.write(bytes, to: STDOUT_FILENO, waits: true)
       return true
     } catch {
       if error.code == EPIPE { return false }

@@ -69,7 +69,7 @@ package enum ServiceImpersonation {
       var transient = TransientService(
         unit: TransientService.name(of: programName, process: getpid(), key: .random(in: .min ... .max)),
         description: description(CommandLine.arguments, service.unit), original: service.unit, program: program,
-        arguments: CommandLine.arguments, environment: ["\(variable)=\(service.unit)"],
+        arguments: arguments(CommandLine.arguments, settings: settings), environment: ["\(variable)=\(service.unit)"],
         successExitStatuses: ownExitStatuses,
         timeLimit: timeLimit)
       guard withRootObservations, let pipe = RootObservations(status).makePipe() else {
@@ -84,6 +84,23 @@ package enum ServiceImpersonation {
       let isBooted = FileAccess.error("/run/systemd/system", F_OK) == nil
       return withoutTransientUnit(error.message, service.unit, runsCommand: runsCommand && isBooted)
     }
+  }
+
+  /// The arguments for a process in another directory, where a relative path of the settings means nothing.
+  ///
+  /// - Parameter settings: the absolute path.
+  static func arguments(_ arguments: [String], settings: String) -> [String] {
+    var result = arguments
+    for (index, argument) in arguments.enumerated() {
+      if ["-c", "--config"].contains(argument), index + 1 < arguments.count {
+        result[index + 1] = settings
+      } else if argument.hasPrefix("--config=") {
+        result[index] = "--config=\(settings)"
+      } else if argument.hasPrefix("-c"), argument != "-c" {
+        result[index] = "-c\(settings)"
+      }
+    }
+    return result
   }
 
   /// - Throws: only if the unit was not started.

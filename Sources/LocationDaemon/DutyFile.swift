@@ -9,7 +9,7 @@ nonisolated struct DutyFile {
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used.
   init(stateDirectory: String?) {
-    file = StateFile("offline", stateDirectory: stateDirectory, hasMeaningIfEmpty: true)
+    file = StateFile("offline", stateDirectory: stateDirectory)
   }
 
   /// In the service's state directory.
@@ -39,7 +39,8 @@ nonisolated struct DutyFile {
         ? nil : "OFFLINE will not survive a restart: the service has no state directory (StateDirectory= of the unit)"
     }
     do throws(Errno) {
-      try file.store(record?.text)
+      // That OFFLINE was accepted is only added to a record that is complete without it.
+      try file.store(record?.text, orEmpty: record?.isOfflineAccepted == false || !file.exists)
       return nil
     } catch {
       if record?.isOfflineAccepted == true {

@@ -8,7 +8,7 @@ nonisolated struct PauseFile {
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used.
   init(stateDirectory: String?) {
-    file = StateFile("paused", stateDirectory: stateDirectory, hasMeaningIfEmpty: true)
+    file = StateFile("paused", stateDirectory: stateDirectory)
   }
 
   /// Nil if the service has no state directory.
@@ -42,7 +42,8 @@ nonisolated struct PauseFile {
         : "The pause will not survive a restart: the service has no state directory (StateDirectory= of the unit)"
     }
     do throws(Errno) {
-      try file.store(record?.text)
+      // An earlier text has the beginning of this pause.
+      try file.store(record?.text, orEmpty: !file.exists)
       return nil
     } catch {
       if record?.offlineVehicle != nil {

@@ -8,14 +8,9 @@ nonisolated struct StateFile {
 
   /// Nil if the service has no state directory.
   let path: String?
-  /// Whether the existence of the file alone has a meaning: on a full disk it is then stored without its text.
-  private let hasMeaningIfEmpty: Bool
 
   /// - Parameter stateDirectory: `$STATE_DIRECTORY`; the service's own directory in it is used.
-  init(
-    _ name: String, stateDirectory: String? = Environment.value(of: "STATE_DIRECTORY"), hasMeaningIfEmpty: Bool = false
-  ) {
-    self.hasMeaningIfEmpty = hasMeaningIfEmpty
+  init(_ name: String, stateDirectory: String? = Environment.value(of: "STATE_DIRECTORY")) {
     path = Environment.serviceDirectory(in: stateDirectory).map { "\($0)/\(name)" }
   }
 
@@ -26,12 +21,17 @@ nonisolated struct StateFile {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  var exists: Bool { path.map { FileAccess.error($0, F_OK) == nil } ?? false }
+
   /// Stores the text, or removes the file (nil). The change is on disk when this returns.
-  func store(_ text: String?) throws(Errno) {
+  ///
+  /// - Parameter orEmpty: whether the existence of the file alone has a meaning, so that it replaces an earlier one
+  ///   without its text if the disk is full.
+  func store(_ text: String?, orEmpty: Bool = false) throws(Errno) {
     guard let path else { return }
     guard let text else { return try AtomicFile.remove(path) }
     try AtomicFile.write(
-      Array(text.utf8), to: path, mode: 0o600, isDurable: true, allowsEmptyFile: hasMeaningIfEmpty)
+      Array(text.utf8), to: path, mode: 0o600, isDurable: true, allowsEmptyFile: orEmpty)
   }
 }
 

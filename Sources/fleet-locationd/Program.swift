@@ -66,7 +66,7 @@ enum Program {
   /// - Returns: false if the text could not be written. A closed pipe is not an error here.
   private static func write(_ text: String, to descriptor: Int32) -> Bool {
     do {
-      try Descriptor.write(Array(text.utf8), to: descriptor)
+      try Descriptor.write(Array(text.utf8), to: descriptor, waits: descriptor == STDOUT_FILENO)
     } catch {
       return error.code == EPIPE
     }

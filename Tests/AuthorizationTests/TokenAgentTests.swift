@@ -125,6 +125,7 @@ struct TokenAgentTests {
     let effects = agent.handle(.needed, at: AuthorizationFixture.moment(600))
     expectNil(agent.token(at: .boot + .seconds(600)))
     expectEqual(agent.isFetching, !effects.isEmpty)
+    expect(agent.isFetching || (.boot + .seconds(600)...(.boot + .seconds(624))).contains(agent.earliestFetch))
   }
 
   @Test(

@@ -148,15 +148,19 @@ struct DeviceFindingsTests {
     expect(!alone.isFree)
     let both = DeviceFindings.findings(heldBy: [service, gpsd], isComplete: true)
     expectEqual(both.findings.map(\.severity), [.pass, .fail])
+    expect(!both.isFree)
     expect(both.findings[1].sentence.hasPrefix("gpsd (process 8, gpsd.service) has it open too"))
     expectEqual(both.findings[1].advice?.contains("type = \"gpsd\""), true)
-    expectEqual(DeviceFindings.findings(heldBy: [cat], isComplete: false).findings[0].advice, "End it: kill 9")
+    let foreign = DeviceFindings.findings(heldBy: [cat], isComplete: false)
+    expect(!foreign.isFree)
+    expectEqual(foreign.findings[0].advice, "End it: kill 9")
   }
 
   @Test("a device that the service of another vehicle has open is in use, and both services can read it from gpsd")
   func otherVehicle() {
     let holder = DeviceHolder(processID: 7, program: "fleet-locationd", service: "fleet-locationd.service")
     let other = DeviceFindings.findings(heldBy: [holder], isComplete: true, unit: "fleet-locationd@van-2.service")
+    expect(!other.isFree)
     expectEqual(other.findings.map(\.code), [.deviceInUse])
     expectEqual(other.findings[0].advice?.contains("gpsd"), true)
     let own = DeviceFindings.findings(heldBy: [holder], isComplete: true, unit: "fleet-locationd.service")

@@ -73,6 +73,22 @@ struct ServiceImpersonationTests {
     expectEqual(finding.advice?.hasPrefix("journalctl -u fleet-locationctl-1-"), true)
   }
 
+  @Test("the transient unit, which runs in another directory, gets the absolute path of the settings")
+  func absolute() {
+    let settings = "/etc/fleet-locationd/van.toml"
+    let rows = [
+      (["-c", "van.toml"], ["-c", settings]), (["-cvan.toml"], ["-c\(settings)"]),
+      (["--config", "../etc/van.toml"], ["--config", settings]), (["--config=van.toml"], ["--config=\(settings)"]),
+    ]
+    for (given, expected) in rows {
+      expectEqual(
+        ServiceImpersonation.arguments(["x", "doctor"] + given + ["--offline"], settings: settings),
+        ["x", "doctor"] + expected + ["--offline"])
+    }
+    let others = ["fleet-locationctl", "check", "--instance", "van", "-c"]
+    expectEqual(ServiceImpersonation.arguments(others, settings: settings), others)
+  }
+
   @Test("the transient unit's description contains the subcommand, but no other arguments")
   func description() {
     expectEqual(

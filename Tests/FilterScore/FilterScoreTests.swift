@@ -42,7 +42,9 @@ struct FilterScoreTests {
   func bounds(trouble: Trouble) {
     let score = Score(trouble, seeds: 1000..<1006)
     let bound = FilterScoreTests.bound(trouble)
+    expect(score.good > 0)
     if let passed = bound.passed { expect(score.passedShare <= passed, "\(score)") }
+    if let passed = bound.passed, passed > 0 { expect(score.bad > 0) }
     expect(score.refusedShare <= bound.refused, "\(score)")
     expect(score.longestSilence <= bound.silence, "\(score)")
   }

@@ -29,6 +29,7 @@ struct TransportFailureTests {
     let server = try LoopbackServer(fixture.loop) { _ in .closing(reply) }
     let failure = try fixture.failure(HTTPRequest(method: .get, url: server.url + "/p?q=s", maximumResponseSize: 1000))
     expectEqual(failure.kind, kind, "\(failure)")
+    expect(!failure.isConnectionOpen)
     expect(failure.message.hasPrefix("127.0.0.1:\(server.port): "))
     expect(!failure.message.contains("q=s"))
     expect(failure.message.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) })

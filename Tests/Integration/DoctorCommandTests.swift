@@ -56,7 +56,7 @@ struct DoctorCommandTests {
     try expectEqual(process.finish(), 1)
     expect(process.output.text.contains("  fail  sleep (process \(other.processID)"))
     expect(process.output.text.contains("kill \(other.processID)"))
-    expect(!process.output.text.contains("sentences"))
+    expect(!receiver.isOpened, "doctor has set the other program's line to raw mode")
   }
 
   @Test("doctor passes a receiver that the running service is reading")

@@ -107,6 +107,8 @@ struct DurableBacklogTests {
       let stamps = stamps(update.past + [try #require(update.live)])
       expectEqual(stamps, stamps.sorted())
     }
+    let past = stamps(after.flatMap(\.past))
+    expectEqual(past, past.sorted())
     let arrived = Set(stamps((bench.emulator?.accepted ?? []).flatMap { $0.past + [$0.live].compactMap { $0 } }))
     expect(before.allSatisfy { arrived.contains(stamp($0)) })
     // No position remains, in memory or on disk.

@@ -3,6 +3,7 @@ import Expectations
 import Vehicle
 import FileTesting
 import Foundation
+import Glibc
 import Testing
 import Timekeeping
 
@@ -33,6 +34,37 @@ struct DutyFileTests {
     expectNil(file.store(nil))
     expect(file.read() == (nil, nil))
     expect(try directory.names.isEmpty)
+  }
+
+  /// A file system of two pages that nothing else sees, and that does not outlast this process; nil if this user may
+  /// not mount one.
+  private static func smallDisk() throws -> String? {
+    let directory = try TemporaryDirectory()
+    guard unsafe mount("none", directory.path, "tmpfs", 0, "size=8k,mode=700") == 0 else { return nil }
+    let descriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    try #require(unsafe umount2(directory.path, Int32(MNT_DETACH)) == 0 && descriptor >= 0)
+    return "/proc/self/fd/\(descriptor)"
+  }
+
+  @Test("on a full disk a complete record stays, and a new one is at least a file", .enabled(if: getuid() == 0))
+  func fullDisk() throws {
+    let disk = try #require(try DutyFileTests.smallDisk())
+    func fill() { _ = try? Data(count: 20_000).write(to: URL(fileURLWithPath: "\(disk)/filling")) }
+    let file = DutyFile(stateDirectory: disk)
+    expectNil(file.store(record))
+    fill()
+    var accepted = record
+    accepted.isOfflineAccepted = true
+    expectEqual(file.store(accepted)?.contains("a restart sends it once more"), true)
+    expect(file.read() == (record, nil))
+    // Of another vehicle.
+    expectNil(file.store(DutyRecord(since: nil, vehicle: "trips/p/taxi-8")))
+    expectNil(file.read().record?.vehicle)
+
+    let pause = PauseFile(stateDirectory: disk)
+    fill()
+    expectNil(pause.store(PauseRecord(since: record.since)))
+    expect(pause.read() == (PauseRecord(since: nil), nil))
   }
 
   @Test(

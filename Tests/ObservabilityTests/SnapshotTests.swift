@@ -58,7 +58,7 @@ struct SnapshotTests {
         }
       }
       let status = fixture.snapshot().statusLine
-      if second == 300 { expect(status.hasPrefix("Online") && !status.contains("successor")) }
+      if second == 300 { expect(status.hasPrefix("Online") && !status.contains("no new one")) }
       if second == 550 {
         expect(status.hasPrefix("Online"))
         expect(

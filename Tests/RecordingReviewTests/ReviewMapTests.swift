@@ -62,7 +62,8 @@ struct ReviewMapTests {
     var aside: [Int64: Double] = [:]
     for second in Int64(0)..<60 { aside[second] = Double(second) * 5 }
     let svg = ReviewMap(review(0..<60, from: (latitude, longitude), aside: aside), title: "drive").svg
-    expect(!svg.contains("km<") && !svg.contains("nan") && !svg.contains("inf"))
+    // 590 m of track to the north, and 295 m to the east.
+    expect(svg.contains(">200 m<") && !svg.contains("km<") && !svg.contains("nan") && !svg.contains("inf"))
   }
 
   @Test("an empty track, a single position and a track without accepted fixes can be drawn")

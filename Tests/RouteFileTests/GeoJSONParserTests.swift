@@ -106,11 +106,11 @@ struct GeoJSONParserTests {
   @Test("deep nesting is rejected")
   func nesting() {
     let deep = String(repeating: #"{"type":"GeometryCollection","geometries":["#, count: 20_000)
-    expect(problem(deep) != nil)
+    expectEqual(problem(deep)?.code, .tooLarge)
     let closed =
       String(repeating: #"{"type":"GeometryCollection","geometries":["#, count: 400)
       + String(repeating: "]}", count: 400)
-    expect(problem(closed) != nil)
+    expectEqual(problem(closed)?.code, .tooLarge)
   }
 
   @Test(

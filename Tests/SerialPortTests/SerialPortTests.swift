@@ -56,7 +56,7 @@ struct SerialPortTests {
     port.close()
   }
 
-  @Test("Data sent before the receiver was unplugged is not lost")
+  @Test("Data that was read before the receiver was unplugged is passed on once")
   func dataBeforeUnplugging() throws {
     let loop = try EventLoop()
     let line = try PseudoTerminal()

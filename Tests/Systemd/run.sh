@@ -219,7 +219,8 @@ END
 inside systemctl restart fleet-locationd
 until_true 10 eval 'status_says Online && ours >/dev/null' || fail "STATUS: $(property StatusText)"
 before=$(ours) || fail "not all of the service's state is there: $before"
-for command in 'fleet-locationd --check' 'fleet-locationctl check' 'fleet-locationctl token' 'fleet-locationctl doctor'; do
+for command in 'fleet-locationd --check' 'fleet-locationctl check' 'fleet-locationctl token' 'fleet-locationctl doctor' \
+  'env -C /etc/fleet-locationd fleet-locationctl check -c fleet-locationd.toml'; do
   answers 0 '' $command
   ! grep -q 'not as the service' "$work/answer" || fail "$command: $(cat "$work/answer")"
 done

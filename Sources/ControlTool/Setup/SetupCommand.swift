@@ -267,6 +267,7 @@ enum SetupCommand: Command {
     do throws(Errno) {
       try AtomicFile.write(Array(secret.reveal().utf8), to: path, mode: 0o600, isDurable: false)
     } catch {
+      printLine("The credential is not encrypted (\(path): \(error))")
       return .plain(secret)
     }
     defer { try? AtomicFile.remove(path) }

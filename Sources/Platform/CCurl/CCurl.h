@@ -42,6 +42,10 @@ static inline CURLcode fleet_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_call
 static inline CURLcode fleet_easy_get_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
 }
+static inline int fleet_easy_get_socket(CURL *easy) {
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK ? socket : CURL_SOCKET_BAD;
+}
 static inline CURLcode fleet_easy_get_offset(CURL *easy, CURLINFO info, int64_t *value) {
   curl_off_t offset = 0;
   CURLcode code = curl_easy_getinfo(easy, info, &offset);

@@ -57,6 +57,9 @@ import CCurl
     return unsafe fleet_easy_get_long(raw, info, &value) == CURLE_OK ? value : 0
   }
 
+  /// The socket of the last transfer, if its connection is still open; otherwise -1.
+  var activeSocket: Int32 { unsafe fleet_easy_get_socket(raw) }
+
   /// A 64-bit integer that libcurl reports about the last transfer, never negative.
   func largeNumber(_ info: CURLINFO) -> UInt64 {
     var value: Int64 = 0

@@ -150,9 +150,8 @@ import Timekeeping
       return end(failure(code))
     }
     guard let tls = unsafe tls else { return end(failure(CURLE_SSL_CONNECT_ERROR)) }
-    let socket = easy.number(CURLINFO_ACTIVESOCKET)
     do {
-      source = try loop.addIO(Int32(truncatingIfNeeded: socket), .readable) { [unowned self] in handle($0) }
+      source = try loop.addIO(easy.activeSocket, .readable) { [unowned self] in handle($0) }
     } catch {
       return end(TransportFailure(.local, error.message))
     }
@@ -253,7 +252,7 @@ import Timekeeping
   ///   sending it until its timeout.
   func close(discardingUnsent discardsUnsent: Bool = false) {
     if discardsUnsent, isConnected {
-      _ = fleet_socket_discard_unsent(Int32(truncatingIfNeeded: easy.number(CURLINFO_ACTIVESOCKET)))
+      _ = fleet_socket_discard_unsent(easy.activeSocket)
     }
     handler = nil
     source?.close()

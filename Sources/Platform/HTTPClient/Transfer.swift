@@ -235,7 +235,7 @@ import SystemCalls
   /// Whether libcurl keeps the connection after this failure: with its HTTP/2, a single stream can fail.
   private func leavesConnectionOpen(_ code: CURLcode) -> Bool {
     [CURLE_HTTP2_STREAM, CURLE_WRITE_ERROR, CURLE_FILESIZE_EXCEEDED].contains(code)
-      && easy.number(CURLINFO_ACTIVESOCKET) >= 0
+      && easy.activeSocket >= 0
   }
 
   /// The protocol of the response.

@@ -88,15 +88,22 @@ package struct Descriptor: ~Copyable, Sendable {
     return status
   }
 
-  /// Writes all data to a descriptor with another owner. If the descriptor is nonblocking, data that does not fit into
-  /// a pipe is dropped.
+  /// Writes all data to a descriptor with another owner.
   ///
+  /// - Parameter waits: whether to wait for the reader even if the descriptor is nonblocking. Otherwise data that does
+  ///   not fit into a pipe is dropped then.
   /// - Throws: EAGAIN if some data was dropped, or the error of write(2).
-  package static func write(_ bytes: [UInt8], to rawValue: Int32) throws(Errno) {
+  package static func write(_ bytes: [UInt8], to rawValue: Int32, waits: Bool = false) throws(Errno) {
     var offset = 0
     while offset < bytes.count {
-      offset += try Errno.retrying {
-        unsafe bytes.dropFirst(offset).withUnsafeBytes { unsafe Glibc.write(rawValue, $0.baseAddress, $0.count) }
+      do throws(Errno) {
+        offset += try Errno.retrying {
+          unsafe bytes.dropFirst(offset).withUnsafeBytes { unsafe Glibc.write(rawValue, $0.baseAddress, $0.count) }
+        }
+      } catch {
+        guard waits, error.code == EAGAIN else { throw error }
+        var entry = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+        _ = try Errno.retrying { unsafe poll(&entry, 1, -1) }
       }
     }
   }
