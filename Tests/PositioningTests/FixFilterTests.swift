@@ -104,6 +104,23 @@ struct FixFilterTests {
     expectEqual(accepted, (1...60).filter { !(1...4).contains($0) && !(30...33).contains($0) })
   }
 
+  @Test(
+    "without a time source, a clock whose error was known and jumps is corrected by the jump, to the leap seconds exactly",
+    arguments: [(3618.0, 18.0), (18, 3618), (3600, -82_800), (-50_000_000, 0)])
+  func jumpsWithoutBounds(error: Double, later: Double) throws {
+    var filter = filter()
+    filter.setTimeBounds(TimeBounds(FixFilterTests.start, precision: .seconds(1), since: .boot, until: .boot))
+    var accepted: [Int] = []
+    for second in 1...60 {
+      if second == 20 { filter.setTimeBounds(nil) }
+      let stamp = Double(second) + (second < 30 ? error : later)
+      guard case .success(let fix) = filter.evaluate(try fix(stamp), at: moment(Double(second))) else { continue }
+      expect(abs((fix.time - FixFilterTests.start).inSeconds - Double(second)) <= 1, "\(second) s: \(fix.time.rfc3339)")
+      accepted.append(second)
+    }
+    expectEqual(accepted, (1...60).filter { !(1...4).contains($0) && !(30...33).contains($0) })
+  }
+
   @Test("without a time source, fixes that are late by a receiver clock's error do not end its correction")
   func lateWithoutBounds() throws {
     var filter = filter()

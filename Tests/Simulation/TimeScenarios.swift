@@ -116,6 +116,27 @@ struct TimeScenarios {
     }
   }
 
+  @Test("a receiver clock whose error was known, and that jumps without a time source, is corrected by the jump")
+  func jumpsWithoutTimeSource() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 10_137_679, duration: 216, drive: .steady(14.0),
+        faults: [
+          Fault(.slow(20), 137..<204), Fault(.ahead(18), 208..<213), Fault(.ahead(3600), 138..<204),
+          Fault(.settingsUnusable, 0..<138),
+        ], noise: 0.0, hasInstallationFaults: true, hasCertificates: true))
+    let newest = try #require(world.applied(205..<216).last)
+    expect(abs(newest.at - Double(World.second(of: newest.live))) < 20)
+    // A provider's clock is two hours behind, and then the receiver, which has no date, is ahead by the leap seconds.
+    _ = try World.drive(
+      Scenario(
+        seed: 10_246_959, duration: 471, drive: .steady(0.0),
+        faults: [
+          Fault(.providerClock(-7200), 392..<393), Fault(.ahead(18), 458..<463),
+          Fault(.badConnections(every: 1, .internalError), 384..<470),
+        ], acts: [(392, .clockSet)], noise: 0.0, isDateless: true, hasInstallationFaults: true, hasCertificates: true))
+  }
+
   @Test(
     "a receiver clock that jumps before Fleet Engine's first response is outvoted by the machine's clock and a token's iat"
   )
@@ -129,7 +150,7 @@ struct TimeScenarios {
         ], acts: [(176, .resume), (24, .pause)], noise: 0.0))
   }
 
-  @Test("while every clock is wrong, timestamps may be wrong; the first response of Fleet Engine ends this")
+  @Test("while every clock is wrong, timestamps have the error of the only server that has responded")
   func allClocksWrong() throws {
     let world = try World.drive(
       Scenario(
@@ -138,7 +159,7 @@ struct TimeScenarios {
           Fault(.providerClock(-7200), 7..<8), Fault(.ahead(50_000_000), 61..<66), Fault(.unreachable, 12..<67),
         ], wallError: 1_576_800_000, noise: 0.0, hasCertificates: true))
     let first = try #require(world.applied(67..<140).first)
-    expect(World.second(of: first.live) < -50_000_000)
+    expect(abs(first.at - 7200 - Double(World.second(of: first.live))) < 20)
     let later = world.applied(80..<140)
     expect(!later.isEmpty && later.allSatisfy { abs($0.at - Double(World.second(of: $0.live))) < 5 })
   }

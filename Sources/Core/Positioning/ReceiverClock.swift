@@ -40,12 +40,11 @@ package struct ReceiverClock: Sendable {
     agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Outcome {
     guard let bounds else {
-      // A long time offline does not correct a wrong clock. Its own timestamps are right if they continue the corrected
-      // ones: for example, it has received the leap seconds since.
-      guard offset != .zero, let accepted, ReceiverClock.continues(stamp, accepted, at: now),
-        !ReceiverClock.continues(stamp - offset, accepted, at: now)
-      else { return apply(offset) }
-      return confirms(.zero, by: agreement, at: now) ? apply(.zero) : .settled(change: .zero)
+      // A long time offline does not correct a wrong clock.
+      guard offset != .zero, let accepted, let error = errorAfterJump(stamp, accepted, at: now) else {
+        return apply(offset)
+      }
+      return confirms(error, by: agreement, at: now) ? apply(error) : .settled(change: .zero)
     }
     guard let error = ReceiverClock.error(of: stamp, bounds, at: now, after: accepted) else { return apply(.zero) }
     let corrected = stamp - offset
@@ -73,12 +72,21 @@ package struct ReceiverClock: Sendable {
     return count + 1 >= agreement.count && now - since >= agreement.time
   }
 
-  /// Whether a timestamp is that of an earlier fix plus the time since its arrival.
-  private static func continues(
+  /// The error of a timestamp if elapsed time continues the corrected ones: for example, the clock has received the
+  /// leap seconds since, or is no longer an hour ahead.
+  ///
+  /// - Returns: nil if the clock has not jumped, or the report may only be late.
+  private func errorAfterJump(
     _ stamp: Timestamp, _ accepted: (time: Timestamp, at: BootInstant), at now: BootInstant
-  ) -> Bool {
+  ) -> Duration? {
     let error = stamp - (accepted.time + (now - accepted.at))
-    return max(error, .zero - error) <= slack
+    let change = error - offset
+    func isAbout(_ right: Duration) -> Bool { max(error - right, right - error) <= ReceiverClock.slack }
+    guard !isAbout(offset) else { return nil }
+    if isAbout(.zero) { return .zero }
+    guard max(change, .zero - change) > ReceiverClock.maximumDelay else { return nil }
+    if isAbout(ReceiverClock.leapSeconds) { return ReceiverClock.leapSeconds }
+    return offset + .seconds((change + .milliseconds(change > .zero ? 500 : -500)).wholeSeconds)
   }
 
   private mutating func apply(_ newOffset: Duration) -> Outcome {
