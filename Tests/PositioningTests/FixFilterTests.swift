@@ -106,7 +106,7 @@ struct FixFilterTests {
 
   @Test(
     "without a time source, a clock whose error was known and jumps is corrected by the jump, to the leap seconds exactly",
-    arguments: [(3618.0, 18.0), (18, 3618), (3600, -82_800), (-50_000_000, 0)])
+    arguments: [(3618.0, 18.0), (18, 3618), (3600, 3618), (3618, 3600), (18, 36), (3600, -82_800), (-50_000_000, 0)])
   func jumpsWithoutBounds(error: Double, later: Double) throws {
     var filter = filter()
     filter.setTimeBounds(TimeBounds(FixFilterTests.start, precision: .seconds(1), since: .boot, until: .boot))

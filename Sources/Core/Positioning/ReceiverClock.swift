@@ -84,8 +84,11 @@ package struct ReceiverClock: Sendable {
     func isAbout(_ right: Duration) -> Bool { max(error - right, right - error) <= ReceiverClock.slack }
     guard !isAbout(offset) else { return nil }
     if isAbout(.zero) { return .zero }
-    guard max(change, .zero - change) > ReceiverClock.maximumDelay else { return nil }
+    let leap = change > .zero ? ReceiverClock.leapSeconds : .zero - ReceiverClock.leapSeconds
+    let hasLeapt = isAbout(offset + leap)
+    guard hasLeapt || max(change, .zero - change) > ReceiverClock.maximumDelay else { return nil }
     if isAbout(ReceiverClock.leapSeconds) { return ReceiverClock.leapSeconds }
+    if hasLeapt { return offset + leap }
     return offset + .seconds((change + .milliseconds(change > .zero ? 500 : -500)).wholeSeconds)
   }
 
