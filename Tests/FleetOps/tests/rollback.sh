@@ -48,14 +48,15 @@ read -r health level more < "$WORK/health"
 case $2 in
   --healthy) echo "$health: so it says"; [ "$health" = healthy ] ;;
   --json)
-    waits='' paused=false cause=x label=x
+    waits='' paused=false cause=x label=x failure=denied
     case $level/$more in
       */waits) waits='"confirmation":{"left":9}' ;;
       */paused) paused=true ;;
+      bad/?*) failure=$more ;;
       warning/*) cause=${more:-noFix} label='waiting for a fix' ;;
     esac
     state="\"cause\":\"$cause\",\"label\":\"$label\",\"level\":\"$level\""
-    echo "{\"isPaused\":$paused,\"settings\":{$waits},\"state\":{$state}}"
+    echo "{\"failure\":{\"category\":\"$failure\"},\"isPaused\":$paused,\"settings\":{$waits},\"state\":{$state}}"
     ;;
 esac
 END
@@ -82,7 +83,7 @@ fresh() { # a box on which nothing has happened yet
   : > "$work/journal"
 }
 # "healthy good", "unhealthy bad"; without a fix: "healthy warning", "unhealthy warning", also with the reason of the last rejection;
-# also with "waits": new settings wait; "healthy warning paused".
+# also with "waits": new settings wait; "healthy warning paused"; "unhealthy bad CATEGORY" of the last failure.
 says() { echo "$1" > "$work/health"; }
 version() { echo "$1" > "$work/installed"; }
 archive() { echo "$1" > "$work/archives/fleet-locationd_${1/:/%3a}_$architecture.deb"; }
@@ -151,6 +152,32 @@ expect "Fleet Engine is down for all: nothing is counted" 2
 echo 404 > "$work/network"
 runs 5
 expect "any other answer is a network" 1
+
+for category in unavailable throttled; do
+  delivered
+  version 2
+  says "unhealthy bad $category"
+  runs 160
+  expect "Fleet Engine serves no updates, and answers the probe ($category): nothing is counted" 2
+  says "unhealthy bad"
+  runs 4
+  expect "the failures of another kind are counted from then on ($category)" 2
+  says "unhealthy bad $category"
+  runs 1
+  expect "no outage lasts as long as 32 rollbacks ($category): rolled back" 1 "2 has not delivered at 5 checks"
+done
+
+delivered
+says "unhealthy bad unavailable"
+runs 159
+says "healthy good"
+runs 1
+says "unhealthy bad unavailable"
+runs 20
+version 2
+runs 150
+expect "each version and each outage is counted anew" 2
+[ "$(cat "$work/state/reference")" = 1 ] || { echo "failed: an outage has taken the reference" >&2; exit 1; }
 
 fresh
 version 1
