@@ -2,7 +2,8 @@
 import ExternalInput
 
 /// Explains a syntax error of a TOML file and how to correct it, for readers who do not know TOML. The message never
-/// contains a value, because values may be secrets.
+/// contains a value, because values may be secrets. On a line that cannot be parsed, any text may be a value, so the
+/// message contains only names that the settings have; on one that can, also the key.
 struct TOMLMistake {
   private let lines: [Substring]
   /// From 1.
@@ -31,7 +32,14 @@ struct TOMLMistake {
 
   private var fallback: String {
     let detail = parserMessage.firstIndex(of: ":").map { String(parserMessage[$0...].dropFirst(2)) } ?? parserMessage
-    return "this line cannot be read as `key = value` or `[section]`: \(detail.printable(atMost: 160))"
+    return "this line cannot be read as `key = value` or `[section]`: \(withoutValues(detail).printable(atMost: 160))"
+  }
+
+  /// The parser's message with only those quoted texts that are as short as a character: it also quotes values.
+  private func withoutValues(_ detail: String) -> String {
+    let parts = detail.split(separator: "'", omittingEmptySubsequences: false)
+    return parts.enumerated().map { $0.offset % 2 == 1 && $0.element.count > 8 ? "…" : String($0.element) }
+      .joined(separator: "'")
   }
 
   // MARK: - Duplicate sections and keys
@@ -42,6 +50,7 @@ struct TOMLMistake {
     }
     let line = lines[lineNumber - 1].trimmed
     guard let name = TOMLMistake.name(line) else { return nil }
+    guard name.allSatisfy({ $0.isBare || $0 == "." }) else { return "this is already set above; remove one of the two" }
     let earlier = lines[..<(lineNumber - 1)]
     if line.hasPrefix("[") {
       let first = earlier.firstIndex { TOMLMistake.name($0.trimmed) == name && $0.trimmed.hasPrefix("[") }
@@ -49,11 +58,11 @@ struct TOMLMistake {
       let advice =
         name == SettingSection.source.rawValue
         ? "; for several receivers, write [[source]] above each" : "; put all its keys under one heading"
-      return "the section [\(name.printable)] is already defined\(place)\(advice)"
+      return "the section [\(name)] is already defined\(place)\(advice)"
     }
     let section = earlier.lastIndex { $0.trimmed.hasPrefix("[") }
     let first = earlier[(section ?? 0)...].firstIndex { TOMLMistake.name($0.trimmed) == name }
-    return "`\(name.printable)` is already set\(first.map { " in line \($0 + 1)" } ?? " before"); remove one of the two"
+    return "`\(name)` is already set\(first.map { " in line \($0 + 1)" } ?? " before"); remove one of the two"
   }
 
   /// The name of the section or key on this line; nil if the line has neither.
@@ -83,25 +92,36 @@ struct TOMLMistake {
 
   private func header(_ line: Substring) -> String? {
     guard let name = TOMLMistake.name(line), line.hasPrefix("[") else { return nil }
-    let section = name.prefix { $0 != "=" }.printable(atMost: 80)
-    if !line.contains("]") { return "the bracket that closes the section is missing: [\(section)]" }
+    let section = TOMLMistake.known(name.prefix { $0 != "=" })
+    if !line.contains("]") {
+      return "the bracket that closes the section is missing\(section.map { ": [\($0)]" } ?? "")"
+    }
     if parserMessage.contains(text: "closing ']'") || parserMessage.contains(text: "value type") {
       return "a list above this line is not closed: its ] is missing"
     }
     guard parserMessage.contains(text: "comment or whitespace") else { return nil }
-    return "the keys of the section [\(section)] begin on the next line; a comment begins with #"
+    return "the keys of the section\(section.map { " [\($0)]" } ?? "") begin on the next line; a comment begins with #"
   }
 
   // MARK: - Keys and values
 
+  /// The setting or section that this text names, perhaps with a spelling mistake; nil if there is none, so the text
+  /// may be a secret.
+  private static func known(_ text: Substring) -> String? {
+    let names = SettingSection.allCases.map(\.rawValue) + SettingSection.allSettings.map(\.name)
+    if names.contains(String(text)) { return String(text) }
+    return NearestName.find(String(text), among: names).flatMap { abs($0.count - text.count) <= 3 ? $0 : nil }
+  }
+
   private func assignment(_ line: Substring) -> String? {
     guard let equals = line.firstIndex(of: "=") else { return noEquals(line) }
-    let key = String(Substring(line[..<equals]).trimmed).printable
+    let written = Substring(line[..<equals]).trimmed
     let value = Substring(line[line.index(after: equals)...]).trimmed
-    guard !key.isEmpty else { return nil }
-    if key.contains(where: \.isBlank), !key.hasPrefix("\"") {
-      return "a key has no spaces: write `\(key.replacingBlanks) = …`"
+    guard !written.isEmpty else { return nil }
+    if written.contains(where: \.isBlank), !written.hasPrefix("\"") {
+      return "a key has no spaces: write `\(TOMLMistake.known(written.replacingBlanks) ?? "key") = …`"
     }
+    let key = TOMLMistake.known(written) ?? "key"
     guard let first = value.first, first != "#" else { return "the value after `\(key) =` is missing" }
     switch first {
     case "=": return "one = is enough: `\(key) = …`"
@@ -116,10 +136,10 @@ struct TOMLMistake {
     if line.hasPrefix("{") || line.hasPrefix("<") {
       return "the settings are TOML: sections such as [vehicle], and lines such as `vehicle_id = \"truck-17\"`"
     }
-    let key = line.prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
+    let key = line.prefix(while: \.isBare)
     guard !key.isEmpty else { return nil }
     let rest = line.dropFirst(key.count).trimmed
-    let name = String(key).printable
+    guard let name = TOMLMistake.known(key) else { return "this line has no =: write `key = …`, or [section]" }
     if rest.isEmpty { return "`\(name)` has no value: write `\(name) = …`, or [\(name)] if it is a section" }
     if rest == "]" { return "the bracket that opens the section is missing: [\(name)]" }
     return rest.hasPrefix(":") ? "write = in place of : (`\(name) = …`)" : "write = after the key: `\(name) = …`"
@@ -178,6 +198,9 @@ struct TOMLMistake {
 
 extension Character {
   fileprivate var isBlank: Bool { self == " " || self == "\t" }
+
+  /// Whether a key may have it without quotes.
+  fileprivate var isBare: Bool { isASCII && (isLetter || isNumber || self == "_" || self == "-") }
 }
 
 extension Substring {
@@ -187,9 +210,5 @@ extension Substring {
     return text
   }
 
-  fileprivate func printable(atMost limit: Int) -> String { String(self).printable(atMost: limit) }
-}
-
-extension String {
-  fileprivate var replacingBlanks: String { String(map { $0.isBlank ? "_" : $0 }) }
+  fileprivate var replacingBlanks: Substring { Substring(map { $0.isBlank ? "_" : $0 }) }
 }

@@ -62,4 +62,37 @@ struct TOMLMistakeTests {
       expect(!"\(problem)".contains("s3cret"), "\(problem)")
     }
   }
+
+  @Test(
+    "a secret that is pasted on a line of its own, or before a =, is not in the message either",
+    arguments: [
+      "Authorization: Bearer s3cret==", "Authorization: Bearer s3cret", "Authorization = Bearer s3cret",
+      "s3cret", "s3cret==", "s3cret=", "s3cret= # x", "s3cret-_x = y", "s3cret x", "s3cret: x", "s3cret]", "s3cret = [",
+      "s3cret = \"", "s3cret = 1,2", "s3cret = true x", "\"s3cret\"", "\"s3cret == x", "tokens3cret", "[s3cret",
+      "[s3cret] x",
+      "[s3cret=", "x = \"\"\"s3cret", "x.s3cret.y", "s3cret.y = ", "headers = { s3cret }", "headers = { \"s3cret\" = }",
+      "- s3cret", "+s3cret==", "x = 0x123456789012345678901234567890s3cret", "x = 2026-s3cret",
+    ])
+  func pasted(line: String) throws {
+    for text in ["[token]\n\(line)\n", "\(line)\n", "\(line)", "[token]\n\(line)\n\(line)\n"] {
+      let problem = try #require(throws: Diagnostic.self) { try TOMLParser.parse(Array(text.utf8), file: "f") }
+      expect(!"\(problem)".contains("s3cret"), "\(problem)")
+    }
+  }
+
+  @Test("a quoted key that is set twice is not in the message, because it may be a secret")
+  func quotedTwice() throws {
+    let problem = try #require(throws: Diagnostic.self) {
+      try TOMLParser.parse(Array("[token]\n\"Bearer s3cret\" = 1\n\"Bearer s3cret\" = 1\n".utf8), file: "f")
+    }
+    expect("\(problem)".hasSuffix(": this is already set above; remove one of the two"), "\(problem)")
+  }
+
+  @Test("a number that is quoted by the parser is not in the message")
+  func numbers() throws {
+    let problem = try #require(throws: Diagnostic.self) {
+      try TOMLParser.parse(Array("[token]\ncommand = [\n99999999999999999999999,\n]\n".utf8), file: "f")
+    }
+    expect(!"\(problem)".contains("999"), "\(problem)")
+  }
 }
