@@ -71,7 +71,7 @@ enum HeaderRules {
     case .table(let members):
       let (name, member) = try members.only(of: ["credential", "file"])
       if name == "credential" { return .credential(try member.value.credentialName()) }
-      return .file(try SettingType.path.read(member.value, context))
+      return .file(try member.value.reference(expected: "a path in quotes").resolvedPath(in: context.directory))
     default: throw .wrongType(of: value, expected: "a string or a table as in { credential = \"NAME\" }")
     }
   }
@@ -85,9 +85,9 @@ enum HeaderRules {
     }
   }
 
-  private static func looksSecret(_ text: String) -> Bool {
+  static func looksSecret(_ text: String) -> Bool {
     let lower = text.lowercased()
-    // Prefixes of authentication schemes, JSON Web Tokens and PEM keys.
-    return ["bearer ", "basic ", "digest ", "eyj", "-----begin"].contains { lower.hasPrefix($0) }
+    // Prefixes of a pasted header, authentication schemes, JSON Web Tokens and PEM keys.
+    return ["authorization:", "bearer ", "basic ", "digest ", "eyj", "-----begin"].contains { lower.hasPrefix($0) }
   }
 }

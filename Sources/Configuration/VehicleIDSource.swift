@@ -95,7 +95,7 @@ extension VehicleIDSource {
     case .table(let members):
       let (name, member) = try members.only(of: ["file", "credential", "hostname", "environment"])
       switch name {
-      case "file": self = .file(try member.value.line(expected: "a path in quotes"))
+      case "file": self = .file(try member.value.reference(expected: "a path in quotes"))
       case "credential": self = .credential(try member.value.credentialName())
       case "environment":
         let variable = try member.value.line(expected: "the name of a variable in quotes")
@@ -130,11 +130,23 @@ extension [String: TOMLValue.Member] {
 extension TOMLValue {
   /// The name of a systemd credential: a file name.
   func credentialName() throws(ValueProblem) -> String {
-    let name = try line(expected: "the name of a credential in quotes")
+    let name = try reference(expected: "the name of a credential in quotes")
     guard !name.contains("/"), name != ".", name != "..", name.utf8.count <= 255 else {
-      throw ValueProblem(message: "\"\(name.printable)\" is not the name of a credential", position: position)
+      // The text is not in the message, because it may be the secret itself.
+      throw ValueProblem(
+        message: "is not the name of a credential, which has no slash and at most 255 bytes", position: position)
     }
     return name
+  }
+
+  /// The name of a credential or the path of a file, whose content is secret. The secret in its place is a mistake.
+  func reference(expected: String) throws(ValueProblem) -> String {
+    let text = try line(expected: expected)
+    guard !HeaderRules.looksSecret(text) else {
+      throw ValueProblem(
+        message: "contains a secret, which must not be in the settings; \(expected) is expected", position: position)
+    }
+    return text
   }
 }
 

@@ -41,6 +41,7 @@ struct VehicleIDSourceTests {
       ("{ file = \"/etc/latin1\" }", "is not UTF-8"),
       ("{ credential = \"other\" }", "the credential other does not exist"),
       ("{ credential = \"a/b\" }", "is not the name of a credential"),
+      ("{ credential = \"Bearer x\" }", "contains a secret"), ("{ file = \"Bearer x\" }", "contains a secret"),
       ("{ environment = \"NONE\" }", "NONE is not set"),
       ("{ environment = \"BAD\" }", "the ID in the environment variable BAD contains \"/\""),
       ("{ hostname = false }", "hostname can only be true"), ("{ host = true }", "did you mean `hostname`?"),
