@@ -49,6 +49,15 @@ package struct Diagnostic: Hashable, Sendable {
   }
 }
 
+extension Diagnostic {
+  /// Whether it concerns this section; false only if it is about another one.
+  func concerns(_ section: SettingSection) -> Bool {
+    // Such as `source[2].device`.
+    let name = (key ?? "").prefix { $0 != "." && $0 != "[" }
+    return SettingSection(rawValue: String(name)).map { $0 == section } ?? true
+  }
+}
+
 extension Diagnostic: CustomStringConvertible {
   /// `file:line:column: key: message`, on one line.
   package var description: String {

@@ -28,9 +28,12 @@ package struct SettingsFile: Equatable, Sendable {
   ///   - environment: the machine that the settings may refer to.
   ///   - needsVehicleID: false for a command that does not use it: its credential or environment variable may be there
   ///     only for the service.
+  ///   - section: the only section that a command uses; nil if it uses all. Mistakes in the values of the others are
+  ///     not reported: a file that they name may appear later, or be readable only for the service.
   /// - Throws: all mistakes, not only the first.
   package static func load(
-    path: String, environment: ConfigurationEnvironment, needsVehicleID: Bool = true
+    path: String, environment: ConfigurationEnvironment, needsVehicleID: Bool = true,
+    using section: SettingSection? = nil
   ) throws(ConfigurationError) -> SettingsFile {
     var (files, ignored, unreadable) = findFiles(path: path, environment: environment)
     var root: TOMLValue?
@@ -58,7 +61,7 @@ package struct SettingsFile: Equatable, Sendable {
       throw ConfigurationError(diagnostics: unreadable + malformed)
     }
     if !needsVehicleID { root = root.merged(with: anyVehicle(path), merges: isMerged) }
-    var file = try SettingsFile(root: root, files: files, main: path, environment: environment)
+    var file = try SettingsFile(root: root, files: files, main: path, environment: environment, using: section)
     file.replacements = replacements
     file.warnings += SettingsDestination.warnings(about: replacements, main: path)
     file.warnings += empty.map {
@@ -76,18 +79,20 @@ package struct SettingsFile: Equatable, Sendable {
     return file
   }
 
-  /// - Parameter main: the main file; relative paths are relative to its directory.
+  /// - Parameters:
+  ///   - main: the main file; relative paths are relative to its directory.
+  ///   - section: the only section whose values must have no mistake; nil for all.
   /// - Throws: all mistakes in the values, not only the first.
   init(
-    root: TOMLValue, files: [String], main: String, environment: ConfigurationEnvironment
+    root: TOMLValue, files: [String], main: String, environment: ConfigurationEnvironment,
+    using section: SettingSection? = nil
   ) throws(ConfigurationError) {
     var reader = SettingsReader(
       root: root, files: files, context: SettingsFile.context(of: main, environment: environment))
     settings = Settings(&reader)
     reader.sort()
-    guard reader.problems.isEmpty else {
-      throw ConfigurationError(diagnostics: reader.problems, warnings: reader.warnings)
-    }
+    let problems = reader.problems.filter { problem in section.map { problem.concerns($0) } ?? true }
+    guard problems.isEmpty else { throw ConfigurationError(diagnostics: problems, warnings: reader.warnings) }
     warnings = reader.warnings
     self.files = files
     self.root = root.removing(reader.ignoredKeys)

@@ -33,7 +33,7 @@ enum FixesCommand: Command {
       -c, --config FILE  use the limits of [filter] in these settings, instead of the defaults
 
     Exit status: 0 if FILE is a recording, 65 if it is not (no sentence with a correct checksum, no JSON of gpsd, no
-    GPX), 66 and 77 if FILE cannot be opened, 74 if reading or writing failed, 78 if the settings are invalid.
+    GPX), 66 and 77 if FILE cannot be opened, 74 if reading or writing failed, 78 if the limits in the settings are invalid.
 
     """
 
@@ -100,7 +100,7 @@ enum FixesCommand: Command {
   private static func limits(_ path: String?) throws(CommandError) -> FixFilter.Configuration {
     guard let path else { return FixFilter.Configuration(buildDate: Release.buildDate) }
     do throws(ConfigurationError) {
-      return try SettingsFile.load(path: path, environment: .system, needsVehicleID: false).settings.agent.filter
+      return try SettingsFile.load(path: path, environment: .system, using: .filter).settings.agent.filter
     } catch {
       throw CommandError(error)
     }

@@ -23,7 +23,7 @@ enum ModemCommand: Command {
     \(SettingsChoice.usage)
 
     Exit status: 0 if every receiver is on, 69 if one is not, 77 if this user may not do this or read the settings, 78 if
-    the settings are invalid or name no modem.
+    the settings of the sources are invalid or name no modem.
 
     """
 
@@ -43,7 +43,7 @@ enum ModemCommand: Command {
     let path = try SettingsChoice.path(options)
     let settings: Settings
     do throws(ConfigurationError) {
-      settings = try SettingsFile.load(path: path, environment: .system, needsVehicleID: false).settings
+      settings = try SettingsFile.load(path: path, environment: .system, using: .source).settings
     } catch {
       throw CommandError(error)
     }

@@ -258,6 +258,31 @@ struct SettingsFileTests {
     }
   }
 
+  @Test("for a command that uses one section, mistakes in the values of the others are no obstacle")
+  func onlySection() throws {
+    var machine = machine.adding(
+      minimal(
+        vehicle: "vehicle_id = { credential = \"v\" }", source: "type = \"modemmanager\"",
+        token: "url = \"https://t\"\nca_file = \"/missing.pem\"\nclient_key = \"/denied.pem\"",
+        rest: "[filter]\nmax_speed = \"200 km/h\"\n"), [:])
+    machine.problems["/denied.pem"] = .permissionDenied
+    #expect(throws: ConfigurationError.self) { try machine.load() }
+    guard case .modemManager? = try machine.load(using: .source).settings.sources.first?.kind else {
+      Issue.record("not modemmanager")
+      return
+    }
+    try expectEqual(machine.load(using: .filter).settings.agent.filter.maxSpeed, 200 / 3.6)
+    let text = minimal(source: "type = \"modemmanager\"\nx = 1", rest: "[filter]\nmax_speed = 1\n[fliter]\n")
+    for (section, keys) in [
+      (SettingSection.source, ["source.x", "fliter"]), (.filter, ["filter.max_speed", "fliter"]),
+    ] {
+      let error = try #require(throws: ConfigurationError.self) {
+        try machine.adding(text, [:]).load(using: section)
+      }
+      expectEqual(error.diagnostics.map(\.key), keys)
+    }
+  }
+
   @Test("relative paths start at the directory of the main file")
   func relativePaths() throws {
     let settings = try machine.with(pem: ["/ca.pem"]).settings(

@@ -33,8 +33,11 @@ struct TestMachine {
   }
 
   /// Loads `/etc/f/f.toml`.
-  func load(needsVehicleID: Bool = true) throws(ConfigurationError) -> SettingsFile {
-    try SettingsFile.load(path: "/etc/f/f.toml", environment: environment, needsVehicleID: needsVehicleID)
+  func load(
+    needsVehicleID: Bool = true, using section: SettingSection? = nil
+  ) throws(ConfigurationError) -> SettingsFile {
+    try SettingsFile.load(
+      path: "/etc/f/f.toml", environment: environment, needsVehicleID: needsVehicleID, using: section)
   }
 
   /// The messages about a settings file with this text: one for each problem.

@@ -362,6 +362,8 @@ struct CommandLineTests {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
     bench.settings["filter.max_accuracy"] = "\"1 m\""
+    // A file that other sections name may be missing, or be readable only for the service.
+    bench.settings["fleet_engine.ca_file"] = "\"/nonexistent/ca.pem\""
     let settings = try bench.writeSettings()
     let directory = try TemporaryDirectory()
     var drive = NMEADrive()
