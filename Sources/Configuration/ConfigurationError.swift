@@ -15,7 +15,7 @@ package struct ConfigurationError: Error, Equatable, Sendable {
   /// Whether all mistakes are missing or empty files, credentials or host names, which may appear later.
   package var mayAppearLater: Bool { diagnostics.allSatisfy(\.mayAppearLater) }
 
-  /// Whether this user has no permission to read one of the settings files.
+  /// Whether this user has no permission to read one of the settings files, or a file that they name.
   package var isPermissionDenied: Bool { diagnostics.contains(where: \.isPermissionDenied) }
 
   /// One line for each diagnostic: `file:line:column: key: what is wrong`.

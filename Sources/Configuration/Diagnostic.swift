@@ -34,7 +34,7 @@ package struct Diagnostic: Hashable, Sendable {
   package let message: String
   /// Whether a file, credential or host name that the settings refer to is missing or empty, and may appear later.
   package let mayAppearLater: Bool
-  /// Whether this user has no permission to read the settings file.
+  /// Whether this user has no permission to read the settings file, or a file that it names.
   package let isPermissionDenied: Bool
 
   package init(

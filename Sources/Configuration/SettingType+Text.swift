@@ -32,7 +32,7 @@ extension SettingType where Value == String {
         throw ValueProblem(
           message: "\(path.printable) \(error.explanation); a PEM file is expected"
             + (error == .permissionDenied ? " that the user of the service can read" : ""),
-          mayAppearLater: error == .missing)
+          mayAppearLater: error == .missing, isPermissionDenied: error == .permissionDenied)
       }
       guard String(decoding: bytes, as: UTF8.self).contains(text: "\(content)-----") else {
         throw ValueProblem(

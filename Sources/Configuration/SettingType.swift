@@ -37,6 +37,8 @@ struct ValueProblem: Error, Equatable {
   var position: SourcePosition?
   /// Whether the value refers to a file, credential or host name that is missing or empty, and may appear later.
   var mayAppearLater = false
+  /// Whether this user has no permission to read a file that the value refers to.
+  var isPermissionDenied = false
 
   /// The problem of a value that has a different type.
   static func wrongType(of value: TOMLValue, expected: String) -> ValueProblem {

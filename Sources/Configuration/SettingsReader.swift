@@ -59,7 +59,9 @@ struct SettingsReader {
       do throws(ValueProblem) {
         try key.read(value, context, &root)
       } catch {
-        problem(with: key.target(), error.message, at: error.position, mayAppearLater: error.mayAppearLater)
+        problem(
+          with: key.target(), error.message, at: error.position, mayAppearLater: error.mayAppearLater,
+          isPermissionDenied: error.isPermissionDenied)
       }
     }
   }
@@ -74,13 +76,14 @@ struct SettingsReader {
   ///
   /// - Parameter position: where the mistake is; nil if it is at the key's value.
   mutating func problem(
-    with target: AnyKeyPath, _ message: String, at position: SourcePosition? = nil, mayAppearLater: Bool = false
+    with target: AnyKeyPath, _ message: String, at position: SourcePosition? = nil, mayAppearLater: Bool = false,
+    isPermissionDenied: Bool = false
   ) {
     invalidKeys.insert(target)
     problems.append(
       Diagnostic(
         position: position ?? self.position(of: target), key: path(of: target), message: message,
-        mayAppearLater: mayAppearLater))
+        mayAppearLater: mayAppearLater, isPermissionDenied: isPermissionDenied))
   }
 
   /// Adds a warning about the key that sets this property.

@@ -61,7 +61,9 @@ enum VehicleIDSource: Equatable, Sendable {
     do throws(ConfigurationEnvironment.FileProblem) {
       bytes = try environment.readFile(path, 4096)
     } catch {
-      throw ValueProblem(message: "\(name) \(error.explanation)", mayAppearLater: error == .missing)
+      throw ValueProblem(
+        message: "\(name) \(error.explanation)", mayAppearLater: error == .missing,
+        isPermissionDenied: error == .permissionDenied)
     }
     // A shell creates the file before it writes the ID, and a power cut may leave it empty.
     guard !SettingsFile.isEmpty(bytes) else {

@@ -33,7 +33,7 @@ package nonisolated struct DaemonError: Error, Sendable {
     }
   }
 
-  /// Whether this user may not read a settings file or a secret.
+  /// Whether this user may not read a settings file, or a file that it names.
   var isPermissionDenied: Bool {
     switch cause {
     case let error as ConfigurationError: error.isPermissionDenied

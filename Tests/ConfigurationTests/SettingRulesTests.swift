@@ -81,6 +81,23 @@ struct SettingRulesTests {
       ])
   }
 
+  @Test("a file that only the service may read is reported as one that this user may not read")
+  func privateFiles() throws {
+    for (problem, isDenied) in [(ConfigurationEnvironment.FileProblem.permissionDenied, true), (.directory, false)] {
+      for (line, text) in [
+        ("box.pem", minimal(token: "url = \"https://t\"\nclient_certificate = \"box.pem\"\nclient_key = \"box.pem\"")),
+        ("box.pem", minimal(rest: "[fleet_engine]\nca_file = \"box.pem\"")),
+        ("id", minimal(vehicle: "vehicle_id = { file = \"id\" }")),
+      ] {
+        var machine = machine.adding(text)
+        machine.problems["/etc/f/\(line)"] = problem
+        let error = try #require(throws: ConfigurationError.self) { try machine.load() }
+        expectEqual(error.isPermissionDenied, isDenied, "\(error)")
+        expect(!error.mayAppearLater)
+      }
+    }
+  }
+
   @Test(
     "a mistake in a source is reported with its key",
     arguments: [

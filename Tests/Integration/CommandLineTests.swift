@@ -91,17 +91,19 @@ struct CommandLineTests {
   @Test(
     "--check without read permission says so and exits with 77",
     .enabled(if: geteuid() == 0, "needs root, to drop privileges"),
-    arguments: ["settings", "conf.d", "secret"])
+    arguments: ["settings", "conf.d", "secret", "box.pem"])
   func checkWithoutReadPermission(closed: String) throws {
     let bench = try TestBench(emulator: nil)
     _ = try bench.receiver(isPluggedIn: false)
     let secret = try bench.directory.write("s3cret", to: "secret")
     bench.settings["token.headers"] = "{ Authorization = { file = \"\(secret)\" } }"
+    let pem = try bench.directory.write("-----BEGIN CERTIFICATE-----\n", to: "box.pem")
+    bench.settings["fleet_engine.ca_file"] = "\"\(pem)\""
     let settings = try bench.writeSettings()
     expectEqual(mkdir(bench.directory("conf.d"), 0o755), 0)
     let drop = try bench.directory.write("[log]\nlevel = \"info\"\n", to: "conf.d/log.toml")
     expectEqual(chmod(bench.directory.path, 0o755), 0)
-    for (name, path) in [("settings", settings), ("conf.d", drop), ("secret", secret)] {
+    for (name, path) in [("settings", settings), ("conf.d", drop), ("secret", secret), ("box.pem", pem)] {
       expectEqual(chmod(path, name == closed ? 0o600 : 0o644), 0)
     }
     let process = try ChildProcess("fleet-locationd", ["--check", "--config", settings], user: 65_534)
