@@ -18,7 +18,14 @@ extension SettingType where Value == String {
   /// The path of a file that must exist and be PEM. It is checked here, because libcurl would report it only with the
   /// first request.
   static let certificateFile = pemFile(with: "CERTIFICATE")
-  static let keyFile = pemFile(with: "PRIVATE KEY")
+  static let keyFile = pemFile(with: privateKey)
+
+  private static var privateKey: String { "PRIVATE KEY" }
+
+  /// Whether a PEM file has an encrypted key: in PKCS #8, or in the older format of OpenSSL.
+  private static func isEncrypted(_ text: String) -> Bool {
+    text.contains(text: "ENCRYPTED PRIVATE KEY-----") || text.contains(text: "Proc-Type: 4,ENCRYPTED")
+  }
 
   /// - Parameter content: the end of the label of what the file must contain.
   private static func pemFile(with content: String) -> SettingType {
@@ -34,7 +41,13 @@ extension SettingType where Value == String {
             + (error == .permissionDenied ? " that the user of the service can read" : ""),
           mayAppearLater: error == .missing, isPermissionDenied: error == .permissionDenied)
       }
-      guard String(decoding: bytes, as: UTF8.self).contains(text: "\(content)-----") else {
+      let text = String(decoding: bytes, as: UTF8.self)
+      guard content != privateKey || !isEncrypted(text) else {
+        throw ValueProblem(
+          message: "\(path.printable) is encrypted, and no setting has its passphrase; write it without one: "
+            + "openssl pkey -in \(path.printable) -out KEY_FILE", mayAppearLater: true)
+      }
+      guard text.contains(text: "\(content)-----") else {
         throw ValueProblem(
           message: "\(path.printable) is not the PEM file that is expected: it has no line -----BEGIN \(content)-----",
           mayAppearLater: true)

@@ -99,6 +99,26 @@ struct SettingRulesTests {
   }
 
   @Test(
+    "an encrypted key is refused, because no setting has its passphrase",
+    arguments: [
+      "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n",
+      "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAA==\n-----END RSA PRIVATE KEY-----\n",
+    ])
+  func encryptedKey(_ key: String) {
+    var machine = machine.with(pem: ["/etc/f/c.pem", "/etc/f/k.pem"])
+    let text = minimal(token: "url = \"https://t\"\nclient_certificate = \"c.pem\"\nclient_key = \"k.pem\"")
+    expectEqual(machine.messages(for: text), [])
+    machine.files["/etc/f/k.pem"] = Array(key.utf8)
+    let messages = machine.messages(for: text)
+    expectEqual(
+      messages,
+      [
+        "/etc/f/f.toml:10:14: token.client_key: /etc/f/k.pem is encrypted, and no setting has its passphrase; write it "
+          + "without one: openssl pkey -in /etc/f/k.pem -out KEY_FILE"
+      ])
+  }
+
+  @Test(
     "a mistake in a source is reported with its key",
     arguments: [
       (

@@ -76,7 +76,8 @@ struct TokenSection {
       "client_certificate", \.token.client.clientCertificate, .certificateFile, for: "http",
       "PEM file of the client certificate for the provider (mutual TLS)."),
     Setting(
-      "client_key", \.token.client.clientKey, .keyFile, for: "http", "PEM file of the client certificate's private key."
+      "client_key", \.token.client.clientKey, .keyFile, for: "http",
+      "PEM file of the client certificate's private key, not encrypted."
     ),
     Setting(
       "proxy", \.token.client.proxy, .proxy, for: "http",
