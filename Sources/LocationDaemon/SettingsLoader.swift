@@ -34,14 +34,20 @@ package struct SettingsLoader {
   ///
   /// - Throws: exit code `configuration`, with each mistake on a line of its own.
   package func load() throws(DaemonError) -> SettingsFile {
-    let file: SettingsFile
+    let file = try loadWithoutCredentials()
+    _ = try VehicleAgent.Configuration(file.settings)
+    return file
+  }
+
+  /// Reads the settings, but not the credentials and secret files that they name.
+  ///
+  /// - Throws: exit code `configuration`, with each mistake on a line of its own.
+  func loadWithoutCredentials() throws(DaemonError) -> SettingsFile {
     do {
-      file = try SettingsFile.load(path: path, environment: environment)
+      return try SettingsFile.load(path: path, environment: environment)
     } catch {
       throw DaemonError(ExitCode.configuration, error.message, cause: error)
     }
-    _ = try VehicleAgent.Configuration(file.settings)
-    return file
   }
 
   /// The last settings that worked, to be used in place of the files.

@@ -21,7 +21,8 @@ package struct SettingsValidation: Sendable {
   ///   that this user may not read is not a mistake of the settings (exit code `permissionDenied`).
   package init(of path: String, isService: Bool, environment: ConfigurationEnvironment = .system) {
     do throws(DaemonError) {
-      let file = try SettingsLoader(path: path, environment: environment).load()
+      let file = try SettingsLoader(path: path, environment: environment).loadWithoutCredentials()
+      let unchecked = try SettingsValidation.checkCredentials(of: file.settings, isService: isService)
       let sources = file.settings.sources
       for (index, source) in sources.enumerated() {
         try SourceLines.check(source, key: SourceLines.key(index, of: sources.count))
@@ -36,14 +37,8 @@ package struct SettingsValidation: Sendable {
       }
       exitCode = ExitCode.done
       output = "\(file.files.joined(separator: ", ")): valid\n"
-      errors = (file.warnings.map { "\($0)" } + SecretWarnings.warnings(file.settings.token)).map { "\($0)\n" }
-        .joined()
-    } catch let error where !isService && (error.cause as? ServiceManagerError)?.code == .notPassed {
-      // Only the service gets this credential, so it cannot be checked here.
-      exitCode = ExitCode.done
-      output = "\(path): valid\n"
-      errors =
-        "the credential was not checked, because only the service gets it (to check it: sudo fleet-locationctl doctor); \(error.message)\n"
+      let warnings = file.warnings.map { "\($0)" } + SecretWarnings.warnings(file.settings.token)
+      errors = (unchecked.map { [$0] + warnings } ?? warnings).map { "\($0)\n" }.joined()
     } catch let error where !isService && error.isPermissionDenied && UserAccount.current.id != 0 {
       exitCode = ExitCode.permissionDenied
       output = ""
@@ -52,6 +47,24 @@ package struct SettingsValidation: Sendable {
       exitCode = error.code
       output = ""
       errors = error.message + "\n"
+    }
+  }
+
+  /// Reads the credentials and secret files that the settings name.
+  ///
+  /// - Returns: why the credentials were not checked; nil if they were, or there are none.
+  private static func checkCredentials(of settings: Settings, isService: Bool) throws(DaemonError) -> String? {
+    do throws(DaemonError) {
+      _ = try VehicleAgent.Configuration(settings)
+      return nil
+    } catch {
+      guard !isService, (error.cause as? ServiceManagerError)?.code == .notPassed else { throw error }
+      // Only the service gets credentials, so they cannot be checked here; the rest can.
+      var rest = settings
+      rest.token.headers.removeAll { if case .credential = $0.valueSource { true } else { false } }
+      _ = try VehicleAgent.Configuration(rest)
+      return "the credential was not checked, because only the service gets it (to check it: sudo fleet-locationctl "
+        + "doctor); \(error.message)"
     }
   }
 }
