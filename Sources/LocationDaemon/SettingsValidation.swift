@@ -27,6 +27,7 @@ package struct SettingsValidation: Sendable {
       for (index, source) in sources.enumerated() {
         try SourceLines.check(source, key: SourceLines.key(index, of: sources.count))
       }
+      if isService { try SettingsValidation.checkRecordings(of: sources) }
       if isService, case .command(let command) = file.settings.agent.tokenProvider,
         let program = command.arguments.first, let refusal = FileAccess.error(program, X_OK)
       {
@@ -65,6 +66,18 @@ package struct SettingsValidation: Sendable {
       _ = try VehicleAgent.Configuration(rest)
       return "the credential was not checked, because only the service gets it (to check it: sudo fleet-locationctl "
         + "doctor); \(error.message)"
+    }
+  }
+
+  /// Checks that this process may read the recordings. One that does not exist may be a pipe that appears later.
+  private static func checkRecordings(of sources: [Settings.Source]) throws(DaemonError) {
+    for (index, source) in sources.enumerated() {
+      guard case .replay(let replay) = source.kind, replay.file != "-",
+        let refusal = FileAccess.error(replay.file, R_OK), ![ENOENT, ENOTDIR].contains(refusal.code)
+      else { continue }
+      throw DaemonError(
+        ExitCode.configuration,
+        "\(SourceLines.key(index, of: sources.count)).file: the service cannot read \(replay.file): \(refusal)")
     }
   }
 }

@@ -2,6 +2,7 @@
 import Configuration
 import Expectations
 import FileTesting
+import Glibc
 import Testing
 
 @testable import LocationDaemon
@@ -53,5 +54,15 @@ struct SettingsValidationTests {
     expect(result.errors.contains("{vehicle_id}"), "\(result.errors)")
     let service = try validation(receiver, headers: credential, isService: true)
     expectEqual(service.exitCode, ExitCode.configuration)
+  }
+
+  @Test("a recording that the service cannot read is a mistake; one that does not exist is not")
+  func recording() throws {
+    expectEqual(symlink("loop", directory("loop")), 0)
+    for (file, code) in [("loop", ExitCode.configuration), ("none", ExitCode.done)] {
+      let result = try validation("type = \"replay\"\nfile = \"\(file)\"", headers: "", isService: true)
+      expectEqual(result.exitCode, code, "\(result.errors)")
+      expectEqual(result.errors.contains("source.file: the service cannot read"), code != ExitCode.done)
+    }
   }
 }
