@@ -7,7 +7,7 @@ extension Instance {
   /// The service whose settings or control socket the options name; nil if they name none of the package.
   static func service(_ options: CommandLineOptions) -> InstalledService? {
     if let path = options.value("config") {
-      return InstalledService(settings: SettingsChoice.installed(path, resolving: SystemFile.resolved))
+      return InstalledService(settings: InstalledService.settingsPath(path))
     }
     if let path = options.value("socket") { return InstalledService(socket: path) }
     return options.value(option.name).flatMap { InstalledService(settings: SetupPlan.settingsPath($0)) }

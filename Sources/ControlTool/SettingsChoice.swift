@@ -21,7 +21,7 @@ enum SettingsChoice {
   static func path(_ options: CommandLineOptions) throws(CommandError) -> String {
     let instance = try Instance.name(options, conflictingWith: "config")
     let path =
-      options.value("config").map { installed($0, resolving: SystemFile.resolved) }
+      options.value("config").map { InstalledService.settingsPath($0) }
       ?? instance.map { "/etc/fleet-locationd/\($0).toml" } ?? defaultPath
     if let instance, let missing = Instance.missingMessage(for: instance) {
       throw CommandError(.configuration, missing)
@@ -37,18 +37,6 @@ enum SettingsChoice {
         .permission, "\(path): permission denied; run this as root, or name other settings with --config")
     }
     return path
-  }
-
-  /// The path by which the installed service reads a file, which may be given relative to the current directory.
-  ///
-  /// - Parameter resolving: returns the absolute path without links; nil if there is no such file.
-  /// - Returns: the same path if the file is not in the directory of the installed services.
-  static func installed(_ path: String, resolving: (String) -> String?) -> String {
-    let directory = AtomicFile.directory(of: defaultPath)
-    guard let name = path.split(separator: "/").last, let resolved = resolving(AtomicFile.directory(of: path)),
-      resolved == resolving(directory)
-    else { return path }
-    return "\(directory)/\(name)"
   }
 }
 

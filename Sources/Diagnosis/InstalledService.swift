@@ -19,6 +19,20 @@ package struct InstalledService: Equatable, Sendable {
   /// The path of its main settings file.
   package let settings: String
 
+  /// The path by which the installed service reads a file, which may be given relative to the current directory.
+  ///
+  /// - Parameter resolving: returns the absolute path without links; nil if there is no such file.
+  /// - Returns: the same path if the file is not in the directory of the installed services.
+  package static func settingsPath(
+    _ path: String, resolving: (String) -> String? = SystemFile.resolved
+  ) -> String {
+    let directory = "/etc/\(name)"
+    guard let file = path.split(separator: "/").last, let resolved = resolving(AtomicFile.directory(of: path)),
+      resolved == resolving(directory)
+    else { return path }
+    return "\(directory)/\(file)"
+  }
+
   /// - Parameter path: of the main settings file.
   /// - Returns: nil when no unit of the package reads this file.
   package init?(settings path: String) {

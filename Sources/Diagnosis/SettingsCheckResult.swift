@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import LocationDaemon
+import SystemCalls
 
 /// The result of `fleet-locationd --check` and `fleet-locationctl check`: checked as the service, if this process may,
 /// and otherwise as the user of this process.
@@ -11,8 +12,11 @@ import LocationDaemon
   /// For standard error; each line with its line end.
   package let errors: String
 
-  /// - Parameter path: of the main settings file.
-  package init(of path: String) {
+  /// - Parameters:
+  ///   - path: of the main settings file, which may be relative to the current directory.
+  ///   - resolving: returns an absolute path without links; nil if there is no such file.
+  package init(of path: String, resolving: (String) -> String? = SystemFile.resolved) {
+    let path = InstalledService.settingsPath(path, resolving: resolving)
     switch ServiceImpersonation.run(settings: path, requestsToken: false) {
     case .ended(let status):
       // It has printed its results, except what only root can see.

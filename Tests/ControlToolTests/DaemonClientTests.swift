@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Diagnosis
 import Expectations
 import Foundation
 import Observability
@@ -41,7 +42,7 @@ struct DaemonClientTests {
       ".": "/data/fleet", "/data/fleet": "/data/fleet", "/etc/fleet-locationd": "/data/fleet", "/home": "/home",
       "conf.d": "/data/fleet/conf.d",
     ]
-    expectEqual(SettingsChoice.installed(given) { directories[$0] }, path)
+    expectEqual(InstalledService.settingsPath(given) { directories[$0] }, path)
   }
 
   @Test(

@@ -99,4 +99,13 @@ struct ServiceImpersonationTests {
       ServiceImpersonation.description(["fleet-locationd", "--check", "--config", "x"], "a.service"),
       "fleet-locationd, as a.service")
   }
+
+  @Test("--check with a relative path checks the installed service that reads the file")
+  @MainActor func relativePath() {
+    let result = SettingsCheckResult(of: "none-such.toml") {
+      [".": "/data/fleet", "/etc/fleet-locationd": "/data/fleet"][$0]
+    }
+    expectEqual(result.exitCode, 78)
+    expect(result.errors.hasPrefix("/etc/fleet-locationd/none-such.toml: does not exist"), "\(result.errors)")
+  }
 }
