@@ -27,7 +27,8 @@ extension Settings {
   private mutating func setDerivedValues(_ environment: ConfigurationEnvironment) {
     fleetEngine.client.allowsPlainHTTP = fleetEngine.endpoint.hasPrefix("http://")
     if case .http(let endpoint) = agent.tokenProvider {
-      token.client.allowsPlainHTTP = endpoint.urlTemplate.hasPrefix("http://")
+      let address = try? WebAddress.parse(endpoint.urlTemplate, schemes: ["https", "http"])
+      token.client.allowsPlainHTTP = address?.scheme == "http"
     }
     store.directory = store.directory ?? Environment.serviceDirectory(in: environment.variable("STATE_DIRECTORY"))
     agent.context = vehicle.tokenContext

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Expectations
+import HTTPMessages
 import Reporting
 import Vehicle
 import ExternalInput
@@ -116,6 +117,14 @@ struct SettingRulesTests {
         "/etc/f/f.toml:10:14: token.client_key: /etc/f/k.pem is encrypted, and no setting has its passphrase; write it "
           + "without one: openssl pkey -in /etc/f/k.pem -out KEY_FILE"
       ])
+  }
+
+  @Test("a URL of the token provider whose scheme is in capital letters is used like any other")
+  func schemeInCapitals() throws {
+    for (url, isPlain) in [("HTTP://127.0.0.1:9/{vehicle_id}", true), ("HTTPS://t.example.com/", false)] {
+      try expectEqual(
+        machine.settings(for: minimal(token: "url = \"\(url)\"")).token.client.allowsPlainHTTP, isPlain)
+    }
   }
 
   @Test(
