@@ -183,7 +183,7 @@ package enum ServiceFindings {
       findings.append(
         .warn(
           .otherVehicle, "the daemon reports vehicle \(own), but the settings name \(vehicle)",
-          "Reload the settings: systemctl reload, or fleet-locationctl reload"))
+          "Reload the settings: fleet-locationctl reload"))
     }
     if let mistake = report.settings?.mistake {
       findings.append(

@@ -84,6 +84,17 @@ struct CredentialsTests {
     expectEqual(none?.message.contains("LoadCredential=other:"), true)
   }
 
+  @Test("the message about a missing credential names the unit to restart, that of an instance too")
+  func restart() {
+    let directories = ["/run/credentials/fleet-locationd.service", "/run/credentials/fleet-locationd@van.service", nil]
+    for (directory, unit) in zip(directories, ["fleet-locationd", "fleet-locationd@van", "fleet-locationd"]) {
+      let error = #expect(throws: ServiceManagerError.self) {
+        _ = try Credentials(directory: directory).credential(named: "other")
+      }
+      expectEqual(error?.message.hasSuffix(": systemctl restart \(unit)"), true, "\(error?.message ?? "")")
+    }
+  }
+
   @Test(
     "A credential's name that is not a plain file name is rejected",
     arguments: ["", ".", "..", "../token", "a/b", "a\0"])

@@ -21,6 +21,13 @@ package struct Credentials: Sendable {
   /// `$CREDENTIALS_DIRECTORY`; nil outside a unit with credentials.
   package static var environmentDirectory: String? { Environment.value(of: "CREDENTIALS_DIRECTORY") }
 
+  /// The unit to name in messages: the instance to which the directory belongs, or the main service.
+  private var unit: String {
+    let main = "fleet-locationd"
+    let owner = directory?.split(separator: "/").last ?? ""
+    return owner.hasPrefix("\(main)@") && owner.hasSuffix(".service") ? String(owner.dropLast(8)).onOneLine : main
+  }
+
   /// The credential with this name in LoadCredential= or SetCredential=.
   ///
   /// - Throws: `notPassed`, `missing`, `denied`, `unusable`.
@@ -28,9 +35,10 @@ package struct Credentials: Sendable {
     guard !name.isEmpty, !name.contains("/"), name != ".", name != "..", !name.utf8.contains(0) else {
       throw ServiceManagerError(.unusable, "credential \"\(name.onOneLine)\": this is not a name that systemd allows")
     }
+    let restart = "systemctl restart \(unit)"
     let advice =
       "the unit needs LoadCredential=\(name.onOneLine):/path/of/the/file, and credentials are passed at a start only: "
-      + "systemctl restart"
+      + restart
     guard let directory else {
       throw ServiceManagerError(
         .notPassed, "credential \(name.onOneLine): systemd has passed none to this program; \(advice)")
@@ -43,8 +51,8 @@ package struct Credentials: Sendable {
       throw ServiceManagerError(
         .missing,
         "credential \(name.onOneLine): systemd has passed no file of this name\(hint); check the name, and that in the unit "
-          + "(systemctl cat) LoadCredential=\(name.onOneLine):/path/of/the/file names a file; credentials are passed at a "
-          + "start only: systemctl restart", cause: error.cause)
+          + "(systemctl cat \(unit)) LoadCredential=\(name.onOneLine):/path/of/the/file names a file; credentials are "
+          + "passed at a start only: \(restart)", cause: error.cause)
     }
   }
 
