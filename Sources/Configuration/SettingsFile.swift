@@ -48,7 +48,11 @@ package struct SettingsFile: Equatable, Sendable {
         unreadable.append(error)
         continue
       }
-      if bytes.isEmpty { empty.append(file) }
+      // The zeros that a power cut may leave are no TOML.
+      if isEmpty(bytes), bytes.isEmpty || bytes.contains(0) {
+        empty.append(file)
+        continue
+      }
       do throws(Diagnostic) {
         let value = try TOMLParser.parse(bytes, file: file)
         replacements += root?.replacements(by: value, merges: isMerged) ?? []

@@ -115,10 +115,11 @@ struct SettingsFileTests {
   func emptyFiles() throws {
     var machine = machine.adding(minimal(), ["10.toml": "", "20.toml": "# nothing yet\n", "30.toml": "\n"])
     machine.files["/etc/f/f.toml.d/40.toml"] = []
+    machine.files["/etc/f/f.toml.d/50.toml"] = [UInt8](repeating: 0, count: 4096)
     let message = "is empty, perhaps because of a power cut; write it again, or delete it"
     try expectEqual(
       machine.load().warnings.map(\.description),
-      ["/etc/f/conf.d/10.toml: \(message)", "/etc/f/f.toml.d/40.toml: \(message)"])
+      ["conf.d/10.toml", "f.toml.d/40.toml", "f.toml.d/50.toml"].map { "/etc/f/\($0): \(message)" })
   }
 
   @Test("files in f.d, which is named after the settings file f.toml but lacks the .toml, are ignored with a warning")
