@@ -164,7 +164,7 @@ struct SetupPlanTests {
   }
 
   @Test(
-    "without a credential, the drop-in that passes one is preserved under another name; any other drop-in is kept",
+    "without a credential, the drop-in that passes one is renamed after the settings are written; any other is kept",
     arguments: [
       ("[Service]\nLoadCredential=token-provider:/etc/fleet-locationd/token-provider\n", true),
       ("# x\n[Service]\nLoadCredentialEncrypted=token-provider:/etc/fleet-locationd/token-provider.cred\n", true),
@@ -176,7 +176,7 @@ struct SetupPlanTests {
     let plan = SetupPlan(answers, credential: .none, instance: "van")
     let changes = plan.changes(at: "20261121T083000Z", names: noFiles, existing: existing)
     let removed = SetupPlan.Change.removed(path, backup: "\(path).20261121T083000Z")
-    expectEqual(changes, (isRemoved ? [removed] : []) + [.created(plan.files[0])])
+    expectEqual(changes, [.created(plan.files[0])] + (isRemoved ? [removed] : []))
     expectEqual(plan.text(changes).contains("# \(path), not used, is kept as \(path).20261121T083000Z\n"), isRemoved)
     // With a credential, the drop-in is a file of the plan.
     let kept = SetupPlan(answers, credential: .existing(isEncrypted: false), instance: "van")

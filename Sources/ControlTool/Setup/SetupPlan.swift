@@ -153,7 +153,8 @@ struct SetupPlan {
   ///   - names: the names of the files in a directory.
   ///   - existing: the content of a file; nil if there is none.
   func changes(at time: String, names: (String) -> [String], existing: (String) -> [UInt8]?) -> [Change] {
-    // The service does not start with a credential whose file is missing.
+    // The service does not start with a credential whose file is missing. Removed last: settings that name a credential
+    // need the drop-in.
     let removed: [Change] =
       !hasCredential && existing(dropIn).flatMap(SetupPlan.isEncrypted(passedBy:)) != nil
       ? [.removed(dropIn, backup: "\(dropIn).\(time)")] : []
@@ -168,7 +169,7 @@ struct SetupPlan {
       guard let old = existing(file.path) else { return .created(file) }
       return old == file.content ? .unchanged(file) : .replaced(file, backup: "\(file.path).\(time)")
     }
-    return removed + written + superseded
+    return written + removed + superseded
   }
 
   /// A text that ends with the path of this plan's credential, and the same text as a drop-in of the template may have
