@@ -59,9 +59,18 @@ extension ReceiverProbe {
   private var checksumFindings: [Finding] {
     let share = Double(counters.wrongChecksum) / Double(counters.wrongChecksum + counters.sentences) * 100
     guard share > LineStatistics.maximumWrongChecksumShare * 100 else { return [.pass("their checksums are correct")] }
+    let sentence = "\(Int(share.rounded())) % of lines have wrong checksums"
+    // TCP and UDP have checksums of their own.
+    guard baud != nil else {
+      return [
+        .warn(
+          .wrongChecksums, "\(sentence): the sender's receiver or its cable",
+          "At the sender there is interference on the line to the receiver, or the baud rate is wrong")
+      ]
+    }
     return [
       .warn(
-        .wrongChecksums, "\(Int(share.rounded())) % of lines have wrong checksums: cable or baud rate",
+        .wrongChecksums, "\(sentence): cable or baud rate",
         "There is interference on the line, or another program reads it too")
     ]
   }

@@ -97,6 +97,19 @@ struct ReceiverProbeTests {
     expectEqual(disturbed[1].sentence, "25 % of lines have wrong checksums: cable or baud rate")
   }
 
+  @Test("over a network, which has checksums of its own, wrong checksums are caused at the sender")
+  func networkChecksums() {
+    var probe = ReceiverProbe(baud: nil, isTerminal: false, at: Self.moment(0).boot)
+    for second in 0..<8 {
+      let text = Self.epoch(second) + "$GPGLL,4807.038,N,01131.000,E,083000,A*00\r\n"
+      probe.receive(Array(text.utf8).span, at: Self.moment(second))
+    }
+    let finding = probe.findings(buildDate: Self.buildDate).first { $0.code == .wrongChecksums }
+    expectEqual(finding?.sentence, "25 % of lines have wrong checksums: the sender's receiver or its cable")
+    expectEqual(
+      finding?.advice, "At the sender there is interference on the line to the receiver, or the baud rate is wrong")
+  }
+
   @Test("silence is reported after six seconds, and is distinguished from noise and from a binary protocol")
   func nothing() {
     let silent = Self.findings { _ in "" }
