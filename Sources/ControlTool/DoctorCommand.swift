@@ -64,15 +64,14 @@ enum DoctorCommand: Command {
     }
     ServiceCredentials.adopt(for: path)
     let socket = options.value("socket") ?? service?.socket
-    // A daemon that waits for something that its settings name does not read a receiver.
     let answer = ask(socket, path, service?.unit)
     let status: StatusReport? = if case .status(let report) = answer { report } else { nil }
-    let isDaemonRunning = status.map { !$0.lacksSettings } ?? false
     let environment: Doctor.Environment
     do {
       environment = Doctor.Environment(
         loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate,
-        unit: service?.unit, isDaemonRunning: isDaemonRunning, clockError: status?.clockOffset.map { .seconds($0) },
+        unit: service?.unit, isDaemonRunning: mayRead(answer, at: socket),
+        clockError: status?.clockOffset.map { .seconds($0) },
         rootObservations: RootObservations.readStandardInput())
     } catch {
       throw CommandError(.io, error.message)
@@ -110,6 +109,17 @@ enum DoctorCommand: Command {
     try written.get()
     if let jsonReport { _ = try StandardOutput.write(jsonReport.line) }
     return doctor.hasNoFailure ? 0 : 1
+  }
+
+  /// Whether a daemon may read the receiver. One that does not answer, or that this user may not ask, may do so, too.
+  ///
+  /// - Parameter socket: the daemon's control socket; nil if none is known.
+  static func mayRead(_ answer: ServiceFindings.DaemonResponse, at socket: String?) -> Bool {
+    switch answer {
+    // A daemon that waits for something that its settings name does not read a receiver.
+    case .status(let report): !report.lacksSettings
+    case .noResponse(_, _, let absentSocket): socket != nil && absentSocket == nil
+    }
   }
 
   /// - Parameters:

@@ -19,8 +19,8 @@ package import Timekeeping
     package var buildDate: Timestamp
     /// The service's unit; nil when no unit of the package reads the settings.
     package var unit: String?
-    /// Whether a daemon runs with these settings. If so, the checks do not open the receiver: the daemon opens it again
-    /// repeatedly while it is silent or unplugged, and would find it in use.
+    /// Whether a daemon runs with these settings, or may run without an answer. If so, the checks do not open the
+    /// receiver: the daemon opens it again repeatedly while it is silent or unplugged, and would find it in use.
     package var isDaemonRunning: Bool
     /// How far this machine's clock is ahead according to the daemon; nil if it does not say.
     package var clockError: Duration?

@@ -45,4 +45,12 @@ struct DoctorReportTests {
     expectEqual(Set(codes), Set(Finding.Code.allCases.map(\.rawValue)))
     for subject in Doctor.Subject.allCases { expect(page.contains("`\(subject.rawValue)`")) }
   }
+
+  @Test("a daemon that does not answer, or may not be asked, counts as one that reads the receiver")
+  @MainActor func silentDaemon() {
+    let denied = ServiceFindings.DaemonResponse.noResponse("permission denied", advice: "Run this as root")
+    expect(DoctorCommand.mayRead(denied, at: "/run/s"))
+    expect(!DoctorCommand.mayRead(denied, at: nil))
+    expect(!DoctorCommand.mayRead(.noResponse("nothing listens", advice: "x", socket: "/run/s"), at: "/run/s"))
+  }
 }
