@@ -66,7 +66,7 @@ enum DoctorCommand: Command {
     let socket = options.value("socket") ?? service?.socket
     let answer = ask(socket, path, service?.unit)
     let status: StatusReport? = if case .status(let report) = answer { report } else { nil }
-    let environment: Doctor.Environment
+    var environment: Doctor.Environment
     do {
       environment = Doctor.Environment(
         loop: try EventLoop(), serviceUser: user, currentUser: .current, buildDate: Release.buildDate,
@@ -76,6 +76,7 @@ enum DoctorCommand: Command {
     } catch {
       throw CommandError(.io, error.message)
     }
+    if options.has("config") { environment.settingsOption = " --config \(SystemFile.resolved(path) ?? path)" }
     var jsonReport = options.has("json") ? DoctorReport(remark: remark, isDaemonRunning: status != nil) : nil
     if jsonReport == nil { _ = try StandardOutput.write(remark) }
     let screen = DoctorScreen(

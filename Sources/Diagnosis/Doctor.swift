@@ -22,6 +22,8 @@ package import Timekeeping
     /// Whether a daemon runs with these settings, or may run without an answer. If so, the checks do not open the
     /// receiver: the daemon opens it again repeatedly while it is silent or unplugged, and would find it in use.
     package var isDaemonRunning: Bool
+    /// The option that names the settings in a command, with a leading space; empty if the command needs none.
+    package var settingsOption = ""
     /// How far this machine's clock is ahead according to the daemon; nil if it does not say.
     package var clockError: Duration?
     /// What only root can see, passed to this process when it runs as the service.

@@ -119,9 +119,13 @@ package enum ServiceCredentials {
     let loads = names.map { " -p LoadCredential=\($0):/path/of/the/file" }.joined()
     let inUnit = "sudo systemd-run --pipe --wait -p User=\(user)\(loads) \(command)"
     guard !names.isEmpty else { return "Run it as the service's user: \(inUnit)" }
-    return current.id == 0
+    // The value of an encrypted file would be sent as it is.
+    let encrypted = " (LoadCredentialEncrypted= if the file is encrypted, as setup writes it)"
+    return
+      (current.id == 0
       ? "Start the service, so that its credentials can be used, or run: \(inUnit)"
-      : "Only root can read the credentials of the running service: sudo \(command); if it does not run: \(inUnit)"
+      : "Only root can read the credentials of the running service: sudo \(command); if it does not run: \(inUnit)")
+      + encrypted
   }
 
   private static func names(in settings: Settings) -> [String] {

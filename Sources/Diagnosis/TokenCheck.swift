@@ -39,7 +39,9 @@ struct TokenCheck: Check {
       if response?.failure == nil { token.secret = response?.secret }
     } catch {
       for finding in TokenCheck.findings(warnings, failure: nil) { report(finding) }
-      report(TokenCheck.finding(error, settings, environment, command: "fleet-locationctl doctor"))
+      report(
+        TokenCheck.finding(
+          error, settings, environment, command: "fleet-locationctl doctor\(environment.settingsOption)"))
     }
   }
 

@@ -38,7 +38,8 @@ package struct TokenConformanceCheck: Check {
     } catch {
       report(
         TokenCheck.finding(
-          error, settings, environment, command: "fleet-locationctl doctor --token", isRequired: true))
+          error, settings, environment, command: "fleet-locationctl doctor\(environment.settingsOption) --token",
+          isRequired: true))
     }
   }
 }

@@ -2,8 +2,12 @@
 import Expectations
 import ExternalInput
 import Authorization
+import Configuration
+import EventLoop
+import FileTesting
 import HTTPMessages
 import LocationDaemon
+import SystemCalls
 import Testing
 
 @testable import Diagnosis
@@ -48,6 +52,40 @@ struct TokenFindingsTests {
       expectEqual(TokenCheck.findings(["in quotes"], failure: failure).map(\.severity), [.warn])
     }
     expect(TokenCheck.findings([], failure: try TokenFixture.answer(status: 401).failure).isEmpty)
+  }
+
+  @Test("the advice about an unread credential names the settings, and how to pass an encrypted file")
+  @MainActor func advice() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write(
+      """
+      [vehicle]
+      provider_id = "p"
+      vehicle_id = "v"
+      [source]
+      type = "gpsd"
+      [token]
+      url = "https://tokens.example.com/{vehicle_id}"
+      headers = { A = { credential = "token-provider" } }
+      """, to: "f.toml")
+    let settings = try SettingsFile.load(path: path, environment: .system).settings
+    var environment = Doctor.Environment(
+      loop: try EventLoop(), serviceUser: nil, currentUser: UserAccount(name: "user", id: 1000, groups: []),
+      buildDate: TokenFixture.buildDate, isDaemonRunning: false)
+    environment.settingsOption = " --config \(path)"
+    let token = TokenCheck(settings: settings, environment: environment, token: FetchedToken())
+    for (check, command) in [
+      (token as any Check, "fleet-locationctl doctor --config \(path)"),
+      (TokenConformanceCheck(settings, in: environment), "fleet-locationctl doctor --config \(path) --token"),
+    ] {
+      var findings: [Finding] = []
+      check.run { findings.append($0) }
+      let advice = findings.last?.advice ?? ""
+      expectEqual(findings.last?.code, .notExamined)
+      expect(advice.contains("sudo \(command); if it does not run: sudo systemd-run "), "\(advice)")
+      expect(advice.contains(" -p LoadCredential=token-provider:/path/of/the/file \(command) ("), "\(advice)")
+      expect(advice.contains("LoadCredentialEncrypted= if the file is encrypted"), "\(advice)")
+    }
   }
 
   @Test("the unit whose credentials are checked follows from the name of the settings file")
