@@ -78,6 +78,7 @@ package struct FoundSource: Equatable, Sendable {
     var findings: [String: [Finding]] = [:]
     var listeners: [(port: String, listener: ReceiverListener)] = []
     var commandPorts: Set<String> = []
+    var refusals: [String: [Finding]] = [:]
     for port in ports {
       do {
         let status = try DeviceStatus.of(port)
@@ -88,6 +89,10 @@ package struct FoundSource: Equatable, Sendable {
           continue
         }
         if status.isCommandPort { commandPorts.insert(port) }
+        // Root may read what the service may not.
+        refusals[port] = environment.serviceUser.map { user in
+          DeviceFindings.findings(port, status, for: user, isService: true).filter { $0.severity != .pass }
+        }
         listeners.append((port, try ReceiverListener(port, baud: nil, loop: environment.loop)))
       } catch let error as DeviceStatus.Refusal {
         findings[port] = [DeviceFindings.finding(port, error)]
@@ -122,7 +127,7 @@ package struct FoundSource: Equatable, Sendable {
         findings[port]
         ?? listener.probe.findings(buildDate: environment.buildDate, isCommandPort: commandPorts.contains(port))
     }
-    return ports.map { FoundSource(kind: .serial($0), findings: findings[$0] ?? []) }
+    return ports.map { FoundSource(kind: .serial($0), findings: (findings[$0] ?? []) + (refusals[$0] ?? [])) }
   }
 
   // MARK: - Other programs

@@ -44,9 +44,9 @@ import Timekeeping
     }
   }
 
-  private func environment() throws -> Doctor.Environment {
+  private func environment(serviceUser: UserAccount? = nil) throws -> Doctor.Environment {
     Doctor.Environment(
-      loop: try EventLoop(), serviceUser: nil, currentUser: .current, buildDate: Timestamp(seconds: 0),
+      loop: try EventLoop(), serviceUser: serviceUser, currentUser: .current, buildDate: Timestamp(seconds: 0),
       isDaemonRunning: false)
   }
 
@@ -93,6 +93,26 @@ import Timekeeping
     expect(!listener.isDone)
     listener.close()
     expect(listener.isDone)
+  }
+
+  @Test("a port that this user may read, but the service may not, is not usable")
+  func closedToService() throws {
+    let line = try Line()
+    for (group, mode, codes) in [(0, 0o600, [.deviceDenied]), (4242, 0o660, [])] as [(gid_t, mode_t, [Finding.Code])] {
+      expectEqual(chown(line.device, 0, group), 0)
+      expectEqual(chmod(line.device, mode), 0)
+      let environment = try environment(serviceUser: UserAccount(name: "fleet-locationd", id: 999, groups: [4242]))
+      var timer: LoopTimer?
+      timer = try environment.loop.makeTimer {
+        line.send("$GPGGA,120000.00,4807.0380,N,01131.0000,E,1,09,0.9,520.0,M,47.0,M,,*69\r\n")
+        timer?.arm(at: environment.loop.now.boot + .milliseconds(200))
+      }
+      timer?.arm(at: environment.loop.now.boot)
+      let found = ReceiverSearch(in: environment).serial([line.device])
+      timer?.close()
+      expectEqual(found.map(\.isUsable), [codes.isEmpty])
+      expectEqual(found[0].findings.map(\.code).filter { $0 == .deviceDenied }, codes)
+    }
   }
 
   @Test("all ports are read in parallel, and nothing is written to them; a port in use or missing is only reported")
