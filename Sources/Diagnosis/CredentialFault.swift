@@ -6,9 +6,9 @@ import ServiceManager
 import SystemCalls
 
 /// Why systemd cannot pass a credential of `LoadCredential=` or `LoadCredentialEncrypted=` to the service.
-package struct CredentialFault: Equatable, Sendable {
+package struct CredentialFault: Codable, Equatable, Sendable {
   /// What is wrong with its file.
-  enum Kind: Equatable, Sendable {
+  enum Kind: Codable, Equatable, Sendable {
     case missing
     /// A plain file, but named in `LoadCredentialEncrypted=`.
     case notEncrypted
@@ -45,7 +45,7 @@ package struct CredentialFault: Equatable, Sendable {
 
   /// The faults of a service's credentials, by name. Relative paths are not checked: systemd searches for them.
   /// An encrypted file is only reported if there is no other fault, because only systemd can decrypt it: this is meant
-  /// for a service that has ended with exit status 243.
+  /// for a service that has ended with exit status 243. One that this user may not read is not reported.
   static func all(_ status: ServiceStatus) -> [CredentialFault] {
     func faults(_ files: [String: String], _ kind: (String) -> Kind?) -> [CredentialFault] {
       var faults: [CredentialFault] = []
@@ -59,10 +59,23 @@ package struct CredentialFault: Equatable, Sendable {
     let encrypted = faults(status.encryptedFiles) { file in
       if isMissing(file) { return .missing }
       guard let content = try? Credentials.content(ofFile: file) else { return nil }
-      return isEncrypted(content.reveal()) ? nil : .notEncrypted
+      return isEncrypted(content.reveal()) ? .undecryptable : .notEncrypted
     }
-    guard plain.isEmpty, encrypted.isEmpty else { return plain + encrypted }
-    return faults(status.encryptedFiles) { _ in .undecryptable }
+    let others = plain + encrypted.filter { $0.kind != .undecryptable }
+    return others.isEmpty ? encrypted : others
+  }
+
+  /// The faults of the service's credentials, as far as this process can know them.
+  ///
+  /// - Parameters:
+  ///   - status: nil if systemd cannot be asked.
+  ///   - observations: those of root, which can read the files; nil if there are none.
+  ///   - isService: whether systemd has started this process with the same credentials, and so has decrypted them.
+  static func known(
+    of status: ServiceStatus?, _ observations: RootObservations?, isService: Bool
+  ) -> [CredentialFault] {
+    let faults = observations?.faults ?? status.map(all) ?? []
+    return faults.filter { !isService || $0.kind != .undecryptable }
   }
 
   /// Whether a text may be what systemd-creds(1) writes: Base64 of a header, a key's parameters, the encrypted text and

@@ -25,6 +25,8 @@ package struct RootObservations: Codable, Equatable, Sendable {
   package var outdated: [String]
   /// The files of credentials that every user can read.
   package var exposed: [String]
+  /// What is wrong with the files of credentials.
+  var faults: [CredentialFault]
 
   /// Collects the observations.
   ///
@@ -33,6 +35,7 @@ package struct RootObservations: Codable, Equatable, Sendable {
     self.status = status
     outdated = ServiceCredentials.outdated(status)
     exposed = ServiceCredentials.exposed(status)
+    faults = CredentialFault.all(status)
   }
 
   /// The observations that were passed to this process on standard input, which can be read once; nil if there are

@@ -50,7 +50,8 @@ package struct ServiceCheck: Check {
     let findings = ServiceFindings.findings(
       unit: unit, outdated: environment.rootObservations?.outdated ?? status.map(ServiceCredentials.outdated) ?? [],
       exposed: environment.rootObservations?.exposed ?? status.map(ServiceCredentials.exposed) ?? [],
-      faults: status.map(CredentialFault.all) ?? [], daemon: daemon,
+      faults: CredentialFault.known(
+        of: status, environment.rootObservations, isService: ServiceImpersonation.isActive), daemon: daemon,
       vehicle: file?.settings.vehicle.vehicleID, hash: service == nil ? nil : file?.hash, heartbeat: heartbeat)
     for finding in findings { report(finding) }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Expectations
 import FileTesting
+import Glibc
 import HTTPMessages
 import MessageBus
 import Testing
@@ -54,6 +55,24 @@ struct CredentialFaultTests {
       found.first?.advice("u"),
       "Encrypt it on this machine: systemd-creds encrypt --tpm2-pcrs= --name=key PLAIN_FILE \(file)")
     expectEqual(faults(["other": directory("none")], ["key": file]).map(\.kind), [.missing])
+  }
+
+  @Test("a file that cannot be read is not reported as undecryptable, nor is a credential that this process was given")
+  func unreadable() throws {
+    var status = ServiceStatus(unit: "fleet-locationd.service")
+    // Even root cannot read a link to itself.
+    expectEqual(symlink("loop", directory("loop")), 0)
+    status.encryptedFiles = ["key": directory("loop")]
+    expectEqual(CredentialFault.all(status), [])
+    let file = try directory.write(Self.encrypted, to: "key")
+    status.encryptedFiles = ["key": file]
+    let seenByRoot = RootObservations(status)
+    expectEqual(seenByRoot.faults.map(\.kind), [.undecryptable])
+    expectEqual(CredentialFault.known(of: status, nil, isService: false).map(\.kind), [.undecryptable])
+    expectEqual(CredentialFault.known(of: status, seenByRoot, isService: true), [])
+    status.encryptedFiles["other"] = directory("none")
+    expectEqual(CredentialFault.known(of: nil, RootObservations(status), isService: true).map(\.kind), [.missing])
+    expectEqual(CredentialFault.known(of: nil, nil, isService: false), [])
   }
 
   @Test("a plain credential file that every user can read is reported")
