@@ -106,7 +106,10 @@ package enum DeviceFindings {
     guard isGroupOpen, status.group != 0 else {
       return .fail(
         .deviceDenied, "\(who) may not open it: only its owner and the group \(group) may (mode \(mode))",
-        "With a udev rule give it GROUP=\"dialout\", MODE=\"0660\": \(ManualPage.receivers) has one")
+        status.isPseudoTerminal
+          ? "The program that makes it sets its group and mode, socat with PTY,…,group=dialout,mode=660: "
+            + "\(ManualPage.receivers)"
+          : "With a udev rule give it GROUP=\"dialout\", MODE=\"0660\": \(ManualPage.receivers) has one")
     }
     return .fail(
       .deviceDenied, "\(who) may not open it: only the group \(group) may (mode \(mode))",

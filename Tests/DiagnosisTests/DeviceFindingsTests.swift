@@ -55,6 +55,14 @@ struct DeviceFindingsTests {
     expectEqual(finding.advice?.contains("SupplementaryGroups=dialout"), true)
   }
 
+  @Test("the advice for a pseudo-terminal names the options of socat, because udev rules do not apply to it")
+  func pseudoTerminal() {
+    let finding = Self.findings(Self.status(group: 5, mode: 0o620, classes: ["pts"])).last
+    expectEqual(finding?.severity, .fail)
+    expectEqual(finding?.advice?.contains("PTY,…,group=dialout,mode=660"), true)
+    expectEqual(finding?.advice?.contains("udev"), false)
+  }
+
   @Test("if only root may open a device, the advice is to add a udev rule")
   func rootOnly() throws {
     for status in [Self.status(group: 0), Self.status(group: 4711, mode: 0o600)] {

@@ -3,9 +3,10 @@ import EventLoop
 import Expectations
 import Glibc
 import LoopTesting
-import SerialPort
 import SystemCalls
 import Testing
+
+@testable import SerialPort
 
 struct SerialPortTests {
   @Test("All 256 byte values are received as sent, in raw mode")
@@ -128,6 +129,15 @@ struct SerialPortTests {
     expectEqual(line.isExclusive, true)
     port.close()
     expectEqual(line.isExclusive, false)
+  }
+
+  @Test("The remedy for a pseudo-terminal of its owner alone names the options of socat, not a udev rule")
+  func closedPseudoTerminal() throws {
+    let line = try PseudoTerminal()
+    expectEqual(chmod(line.path, 0o620), 0)
+    let error = SerialPort.permissionError(line.path, Errno(EACCES))
+    expect(error.message.contains("PTY,…,group=dialout,mode=660"), "\(error.message)")
+    expect(!error.message.contains("udev"), "\(error.message)")
   }
 
   @Test(

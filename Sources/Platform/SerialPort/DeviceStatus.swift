@@ -26,6 +26,8 @@ package nonisolated struct DeviceStatus: Equatable, Sendable {
   package var minor: UInt32
   /// The device's class in /proc/devices, as in `ttyUSB`; several if they share a number.
   package var classes: [String]
+  /// Whether a program has made it with openpty(3); udev rules do not apply to it.
+  package var isPseudoTerminal: Bool { classes.contains("pts") || resolvedPath.hasPrefix("/dev/pts/") }
 
   /// Whether udev, by the rules of ModemManager, knows the device as a modem's port for AT commands.
   package var isCommandPort = false

@@ -133,7 +133,8 @@ package final class SerialPort {
     }
   }
 
-  private static func permissionError(_ path: String, _ error: Errno) -> SerialPortError {
+  /// Why this process may not open the device, and what to do.
+  static func permissionError(_ path: String, _ error: Errno) -> SerialPortError {
     let status = try? DeviceStatus.of(path)
     if let status, status.kind != .characterDevice {
       return SerialPortError(
@@ -142,6 +143,9 @@ package final class SerialPort {
     let advice =
       if error.code == EPERM {
         "the unit of the service allows no device of this class: \(ManualPage.receivers) has the line to add (DeviceAllow=)"
+      } else if let status, status.isPseudoTerminal, status.mode & 0o060 != 0o060 {
+        "the program that makes this pseudo-terminal sets its group and mode, socat with PTY,…,group=dialout,mode=660 "
+          + "(\(ManualPage.receivers))"
       } else if let status, status.group == 0 || status.mode & 0o060 != 0o060 {
         "it is for its owner alone; with a udev rule give it GROUP=\"dialout\", MODE=\"0660\" (\(ManualPage.receivers))"
       } else {
