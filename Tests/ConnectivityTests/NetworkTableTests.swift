@@ -129,7 +129,7 @@ struct NetworkTableTests {
     expect(NetworkTableTests.table(routes: [route]).state.isUsable)
   }
 
-  @Test("connections through a VPN that routes halves of all addresses may be dead when its address changes")
+  @Test("connections through a VPN that routes 0.0.0.0/1 and 128.0.0.0/1 may be dead after its address changes")
   func halves() {
     func state(modem: UInt8 = 2, tunnel: UInt8 = 5, hasVPN: Bool = true) -> NetworkState {
       NetworkTableTests.state(

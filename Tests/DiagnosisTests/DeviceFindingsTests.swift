@@ -164,7 +164,7 @@ struct DeviceFindingsTests {
     expectEqual(foreign.findings[0].advice, "End it: kill 9")
   }
 
-  @Test("a device that the service of another vehicle has open is in use, and both services can read it from gpsd")
+  @Test("a device held open by another vehicle's service is in use, and the advice is to share it through gpsd")
   func otherVehicle() {
     let holder = DeviceHolder(processID: 7, program: "fleet-locationd", service: "fleet-locationd.service")
     let other = DeviceFindings.findings(heldBy: [holder], isComplete: true, unit: "fleet-locationd@van-2.service")

@@ -148,7 +148,7 @@ struct FleetEngineFindingsTests {
     expectEqual(Self.dryRun(503, "UNAVAILABLE", "The service is currently unavailable").severity, .warn)
   }
 
-  @Test("the first hop is the proxy, or without a proxy the endpoint; a missing port has its default")
+  @Test("the first hop is the proxy, or without a proxy the endpoint; without a port, the scheme's (proxy: 1080)")
   func firstHop() {
     var settings = Self.settings
     expectEqual(settings.firstHop, .init(host: "fleetengine.googleapis.com", port: 443))

@@ -96,7 +96,7 @@ struct ReplayTimelineTests {
   }
 
   @Test(
-    "if the pace puts several fixes into one millisecond, only the first is played, and others with its recorded time")
+    "of fixes that fall into one millisecond, only the first and those with the same recorded time are replayed")
   func crowded() throws {
     var timeline = ReplayTimeline(pace: 1000, shiftsTimes: true, start: ReplayTimelineTests.start)
     let played = try [0.0, 0.4, 0.8, 1, 1, 1.6, 2].map { second -> Timestamp? in

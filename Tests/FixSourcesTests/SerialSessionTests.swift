@@ -406,7 +406,7 @@ struct SerialSessionTests {
     }
   }
 
-  @Test("after minutes without power, a receiver whose baud rate was detected gives a fix within 3 s, in most cases")
+  @Test("after minutes without power, a receiver of detected rate has a fix within 3 s in 12 of 20 cases, else 45 s")
   func switchedReceiver() {
     // The times of power-on are spread over the longest time in which all baud rates are tried once.
     let delays = (0..<20).map { number in

@@ -77,7 +77,7 @@ struct NMEAEpochTests {
     expectEqual(flat.map(\.altitude), [34.5, nil])
   }
 
-  @Test("At midnight the date advances by the receiver's time alone, without a new date")
+  @Test("At midnight the date advances from the time of day alone, without a new RMC date")
   func dateless() {
     var text = sentence(Self.rmc("120000", "311226"))
     for hour in stride(from: 18, through: 60, by: 6) {

@@ -354,7 +354,7 @@ struct BackfillTests {
   }
 
   @Test(
-    "a position with which requests fail unexplained is isolated, not dropped; it delays the live one by four, then one",
+    "a position with unexplained failures is isolated, not dropped; it delays the live one by four requests, then by one",
     arguments: BackfillTests.causes, [1, 7, 100] as [Int64])
   func unexplainedPoison(cause: UpdateFailure.Category, count: Int64) throws {
     for poison in [0, count / 2, count - 1] {

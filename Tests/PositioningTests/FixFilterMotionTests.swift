@@ -190,7 +190,7 @@ struct FixFilterMotionTests {
     expect(moved.dropFirst(4).allSatisfy { $0 == nil })
   }
 
-  @Test("a first fix after a gap that reports a poor accuracy does not delay the recovery")
+  @Test("after a gap, a first fix with poor reported accuracy does not delay recovery")
   func poorAfterGap() throws {
     var bench = Bench()
     expect(try bench.drive(0..<10, by: 20, speed: 20).allSatisfy { $0 == nil })

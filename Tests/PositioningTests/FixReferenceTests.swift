@@ -146,7 +146,7 @@ struct FixReferenceTests {
     expect(try !reference(0, at: 60, speed: 3).bridges(gapAfter: parked))
   }
 
-  @Test("a fix is expected within 2.15 times the accuracy of the predicted position, and anywhere without a prediction")
+  @Test("a fix is plausible within 2.15 times its accuracy of the predicted position; without a prediction, anywhere")
   func expected() throws {
     let before = try reference(0, at: 0, speed: 10, heading: 0)
     expect(try reference(31.4, at: 1, speed: 10, heading: 0).isExpected(after: before, accuracy: 10))

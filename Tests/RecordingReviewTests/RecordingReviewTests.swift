@@ -114,7 +114,7 @@ struct RecordingReviewTests {
     expectEqual(review.fixes[10].rejection, rejection)
   }
 
-  @Test("a few fixes with an early date, as before a week rollover is resolved, delay the others by four fixes")
+  @Test("a few fixes dated too early, as before a week rollover is resolved, cost the next four fixes")
   func earlyDates() {
     for early in [Duration.seconds(1024 * 7 * 86_400), RecordingReviewTests.start - Timestamp(seconds: 0)] {
       var fixes = RecordingReviewTests.drive(0..<60)

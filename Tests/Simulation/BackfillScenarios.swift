@@ -146,7 +146,7 @@ struct BackfillScenarios {
     expect(world.server.applied.last?.isIgnored == true)
   }
 
-  @Test("so it is if the compact update is refused as unimplemented")
+  @Test("the previous position is also sent if the compact update is refused as unimplemented")
   func unimplementedAfterLostResponse() throws {
     let world = try World.drive(
       Scenario(
@@ -373,7 +373,7 @@ struct BackfillScenarios {
     expectEqual(world.removals.map(\.reason).filter { $0 != .delivered }, [.full, .full, .thinned, .misdated])
   }
 
-  @Test("so it does if the timestamp of that position recurs")
+  @Test("the reported thinning error ignores a removed future position even if its timestamp recurs")
   func beforeFutureThatRecurs() throws {
     let world = try World.drive(
       Scenario(

@@ -235,7 +235,7 @@ struct DutyScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("this also holds after a restart during the pause")
+  @Test("after a restart during a pause, ONLINE is sent with the first fix, not with a queued position")
   func resumeWithoutFixAfterRestart() throws {
     let world = try World.drive(
       Scenario(

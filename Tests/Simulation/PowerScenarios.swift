@@ -503,7 +503,7 @@ struct PowerScenarios {
     expect(world.wasParked == true)
   }
 
-  @Test("the same, if nothing else happens when the vehicle stops")
+  @Test("a stop whose timestamp is taken is on disk even if nothing else happens in that step")
   func stopWithTakenTimestampAlone() throws {
     let world = try World.drive(
       Scenario(

@@ -157,7 +157,7 @@ struct UpdateFormScenarios {
     expectEqual(world.applied(391..<503).map { World.second(of: $0.live) }, [390, 454])
   }
 
-  @Test("so it is if the compact update was denied after 14 s, perhaps because of its past positions")
+  @Test("the next heartbeat is also counted from the plain update if the compact one was denied after 14 s")
   func heartbeatAfterSlowDenial() throws {
     let world = try World.drive(
       Scenario(
