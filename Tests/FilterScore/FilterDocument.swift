@@ -96,8 +96,8 @@ enum FilterDocument {
       ## Looking into a complaint
 
       When a vehicle was shown in a wrong place, or not at all, a recording of its receiver shows why. To record what the daemon reads:
-      from a serial port with `cat /dev/ttyUSB0 > drive.nmea`, while the daemon is stopped; from gpsd with `gpspipe -w > drive.json`. A GPX
-      file of another device can be used, too.
+      from a serial port, while the daemon is stopped, with `sudo stty -F /dev/ttyUSB0 9600 raw -echo` (the receiver's baud rate), then
+      `sudo cat /dev/ttyUSB0 > drive.nmea`; from gpsd with `gpspipe -w > drive.json`. A GPX file of another device can be used, too.
 
       ```
       fleet-locationctl fixes --verdict --map drive.svg --config /etc/fleet-locationd/fleet-locationd.toml drive.nmea > verdicts.jsonl
