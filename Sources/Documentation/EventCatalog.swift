@@ -17,7 +17,8 @@ package enum EventCatalog {
       journalctl -u fleet-locationd MESSAGE_ID=\(Event.Kind.offline.messageID)
       ```
 
-      Fields begin with `FLEET_`. No event contains a token. Coordinates are written only with `log.positions = true`.
+      Run `journalctl` with `sudo`, or as a member of `adm` or `systemd-journal`. Fields begin with `FLEET_`. No event contains a token.
+      Coordinates are written only with `log.positions = true`.
 
       ## Questions
 
