@@ -35,7 +35,7 @@ package struct Backfill: Sendable {
   /// Unexplained failures in a row before a request without past positions.
   static let failuresBeforeTest = 4
   /// Counted rejections before a position is dropped. Random rejections are worst if one request in ten is rejected:
-  /// even then, fewer than one in 10,000 of the good positions that were quarantined are dropped.
+  /// even then, fewer than one in 10,000 of the good positions that are sent alone are dropped.
   static let rejectionsBeforeDrop = 3
   /// Accepted updates before a quarantined position is tried again; doubles each time, up to
   /// `maximumAcceptancesBeforeRetry`.
