@@ -305,7 +305,9 @@ install: ## Use: Installs the files of the package without a package, after make
 	install -D -m 0755 -t $(DOC)/examples scripts/crash-names.sh
 	cd packaging && find fleet driver-app power -type f -exec sh -ec 'for file; do install -D -m $$(stat -c %a "$$file") "$$file" "$(abspath $(DOC))/examples/$$file"; done' sh {} +
 	install -D -m 0644 -t $(DOC)/docs docs/*.md
+	install -D -m 0644 -t $(DOC)/docs/images docs/images/*
 	install -D -m 0644 -t $(DOC) README.md
+	sed -i -f scripts/installed-links.sed $(DOC)/README.md $(DOC)/docs/*.md
 	install -d $(DESTDIR)/etc/fleet-locationd/conf.d
 	@[ -n "$(DESTDIR)" ] || printf '%s\n' "Installed. Next, as root:" "  systemd-sysusers" "  systemd-tmpfiles --create" "  systemctl daemon-reload" \
 	  "  udevadm control --reload" "  journalctl --update-catalog" "  systemctl enable fleet-locationd"

@@ -16,7 +16,8 @@ log=build/deb-$architecture.log
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/docs"
 cp -r packaging/debian packaging/completion packaging/polkit packaging/prometheus packaging/fleet packaging/driver-app packaging/power README.md config "$stage/"
-cp -r docs/*.md docs/man "$stage/docs/"
+cp -r docs/*.md docs/man docs/images "$stage/docs/"
+sed -i -f scripts/installed-links.sed "$stage/README.md" "$stage"/docs/*.md
 for program in fleet-locationd fleet-engine-emulator; do cp "$bin/$program" "$stage/bin/"; done
 scripts/reproducible.py "$stage"/bin/*
 cp systemd/fleet-locationd.catalog scripts/crash-names.sh scripts/sbom.py "$stage/"

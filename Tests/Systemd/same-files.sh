@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `make install` installs the same files, with the same modes, as the package: same-files.sh DIRECTORY-OF-PACKAGES
+# `make install` installs the same files, with the same modes, as the package, and the links of the installed pages lead to files:
+# same-files.sh DIRECTORY-OF-PACKAGES
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -28,3 +29,14 @@ diff --label package --label "make install" -u <(list "$work/packaged") <(list "
   echo "make install and the package differ" >&2
   exit 1
 }
+
+# The relative links of the installed pages that lead nowhere.
+dead() {
+  cd "$1/usr/share/doc/fleet-locationd" && for page in README.md docs/*.md; do
+    { grep -oP '\]\(\K[^/)#:\s][^)#:\s]*(?=[)#])' "$page" || true; } | while read -r link; do
+      [ -e "${page%"${page##*/}"}$link" ] || echo "$page: $link"
+    done
+  done
+}
+links=$(dead "$work/packaged")
+[ -z "$links" ] || { printf 'Links of installed pages that lead nowhere:\n%s\n' "$links" >&2; exit 1; }
