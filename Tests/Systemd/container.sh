@@ -7,6 +7,7 @@
 #   container.sh exec COMMAND...   runs a command in it
 #   container.sh push FILE PATH    copies a file into it
 #   container.sh crash             simulates a power cut: everything is killed; the overlay stays for the next boot
+#   container.sh reboot            shuts it down for a reboot, and starts it again
 #   container.sh down              shuts it down, and removes the overlay
 #
 # CONTAINER_NAME (fleet-locationd) allows several at once. SUITE (bookworm) is the Debian release. CONTAINER_EXTRA: additional
@@ -128,6 +129,12 @@ crash() {
   await_end
 }
 
+reboot() {
+  enter systemctl --no-block start reboot.target
+  await_end
+  boot
+}
+
 down() {
   if [ -e "$run/nspawn" ]; then
     kill -TERM "$(cat "$run/nspawn")" 2>/dev/null || true
@@ -144,10 +151,10 @@ down() {
 command=${1:-}
 shift || true
 case $command in
-  create | boot | push | crash | down) "$command" "$@" ;;
+  create | boot | push | crash | reboot | down) "$command" "$@" ;;
   exec) enter "$@" ;;
   *)
-    sed -n 3,13p "$0"
+    sed -n 3,14p "$0"
     exit 64
     ;;
 esac
