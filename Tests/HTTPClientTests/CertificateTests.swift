@@ -46,6 +46,25 @@ struct CertificateTests {
     try expectEqual(fixture.response(server.request).status, 200)
   }
 
+  @Test(
+    "A replaced CA file applies even if the previous TLS session could be resumed", arguments: HTTPTransport.allCases)
+  func replacedAuthorityAfterSession(transport: HTTPTransport) throws {
+    let (server, other) = (try TLSServer(name: "localhost"), try TLSServer(name: "localhost"))
+    let directory = try TemporaryDirectory()
+    let authority = directory("ca.pem")
+    try #require(symlink(server.certificateFile, authority) == 0)
+    let fixture = try ClientFixture {
+      $0.caFile = authority
+      $0.transport = transport
+    }
+    for _ in 0..<2 {
+      try expectEqual(fixture.response(server.request).status, 200)
+      fixture.client.dropConnections()
+    }
+    try #require(unlink(authority) == 0 && symlink(other.certificateFile, authority) == 0)
+    try expectEqual(fixture.failure(server.request).kind, .certificateUntrusted)
+  }
+
   @Test("A request does not join a connection whose certificate is being verified for another time")
   func connectsAheadAtAnotherTime() throws {
     let server = try TLSServer(name: "localhost")

@@ -108,6 +108,18 @@ struct HTTP2TransportTests {
       ])
   }
 
+  @Test("no TLS session is resumed after a certificate file was replaced")
+  func replacedFile() throws {
+    let bench = try Bench("")
+    for number in 0..<4 {
+      if number == 2 { try #require(utimes(bench.server.certificateFile, nil) == 0) }
+      try expectEqual(bench.fixture.response(bench.request()).status, 200)
+      bench.fixture.client.dropConnections()
+    }
+    try expectEqual(
+      bench.connections(4), ["connection h2", "connection resumed h2", "connection h2", "connection resumed h2"])
+  }
+
   @Test("a TLS session with which a handshake fails is not offered again", arguments: [HTTPTransport.auto, .http1])
   func refusedSession(transport: HTTPTransport) throws {
     let bench = try Bench("no-sessions", alpn: transport == .auto ? "h2" : "http/1.1", transport: transport)

@@ -33,6 +33,8 @@ final class HTTP2Transport {
     let address: WebAddress
     /// The time for which the server's certificate is verified; nil for that of the machine's clock.
     let certificateTime: Timestamp?
+    /// The certificate files when it was opened.
+    let files: CertificateFiles
     var tls: TLSConnection?
     /// Nil until the connection is open.
     var connection: HTTP2Connection?
@@ -44,9 +46,15 @@ final class HTTP2Transport {
     /// unsent data must not arrive late.
     var hasUnansweredRequest = false
 
-    init(_ address: WebAddress, certificateTime: Timestamp?) {
+    init(_ address: WebAddress, certificateTime: Timestamp?, _ files: CertificateFiles) {
       self.address = address
       self.certificateTime = certificateTime
+      self.files = files
+    }
+
+    /// The session of the last connection to a server, for the next one.
+    var resumable: (address: WebAddress, files: CertificateFiles, session: TLSSession)? {
+      tls?.session.map { (address, files, $0) }
     }
 
     isolated deinit {
@@ -80,7 +88,7 @@ final class HTTP2Transport {
   /// The request in flight on `channel`, then the queued ones.
   private var current: QueuedRequest?
   private var queued: [QueuedRequest] = []
-  private var session: (origin: String, TLSSession)?
+  private var last: (address: WebAddress, files: CertificateFiles, session: TLSSession)?
   private var isStale = false
   /// Whether a call by the owner is in progress.
   private var isInCall = false
@@ -179,14 +187,17 @@ final class HTTP2Transport {
 
   private func open(to address: WebAddress, certificateTime: Timestamp?, deadline: BootInstant?) {
     isStale = false
-    let channel = Channel(address, certificateTime: certificateTime)
+    let channel = Channel(address, certificateTime: certificateTime, CertificateFiles(of: configuration))
     self.channel = channel
+    let last = channelToReplace?.resumable ?? last
     let remainingTime = deadline.map { $0 - loop.now.boot } ?? configuration.connectTimeout
     do {
       channel.tls = try TLSConnection(
         loop: loop, settings: configuration, meter: meter, to: address,
         timeout: min(remainingTime, configuration.connectTimeout), certificateTime: certificateTime,
-        previousSession: channelToReplace?.tls?.session ?? session.flatMap { $0.origin == address.origin ? $0.1 : nil }
+        previousSession: last.flatMap {
+          $0.address.hasSameOrigin(as: address) && $0.files == channel.files ? $0.session : nil
+        }
       ) { [weak self, weak channel] event in
         if let channel { self?.handle(event, of: channel) }
       }
@@ -242,7 +253,7 @@ final class HTTP2Transport {
 
   private func close(_ channel: Channel?) {
     guard let channel else { return }
-    if let tls = channel.tls { session = tls.session.map { (channel.address.origin, $0) } }
+    if channel.tls != nil { last = channel.resumable }
     channel.connection?.wipe()
     channel.connection = nil
     channel.preface = []

@@ -20,6 +20,8 @@ import URLReader
   private let configuration: HTTPClientConfiguration
   private let meter: ConnectionMeter
   private let encoder = GzipEncoder()
+  /// The certificate files when the handles in `idle` were made.
+  private var files: CertificateFiles
   private var driver: TransferDriver?
   /// Whether `driver` has carried a request since it was made.
   private var hasCarriedRequest = false
@@ -48,6 +50,7 @@ import URLReader
     self.loop = loop
     self.configuration = configuration
     self.meter = meter
+    files = CertificateFiles(of: configuration)
     driver = try makeDriver()
     // Created here, so that an option that libcurl rejects is detected now and not with the first request.
     idle.append(try Transfer(configuration, meter))
@@ -128,6 +131,7 @@ import URLReader
   }
 
   private func start(_ request: HTTPRequest, _ completion: Completion) throws(TransportFailure) {
+    dropHandlesOfReplacedFiles()
     let transfer = try idleTransfer()
     do throws(TransportFailure) {
       try transfer.prepare(request)
@@ -147,6 +151,16 @@ import URLReader
       recycle(transfer)
       throw error
     }
+  }
+
+  /// libcurl's handles would resume sessions that were established with the previous contents of certificate files.
+  private func dropHandlesOfReplacedFiles() {
+    let current = CertificateFiles(of: configuration)
+    guard current != files, active.isEmpty else { return }
+    files = current
+    idle = []
+    isStale = true
+    dropStaleConnections()
   }
 
   private func idleTransfer() throws(TransportFailure) -> Transfer {
