@@ -44,7 +44,7 @@ import SystemCalls
     do {
       try apply(settings, meter)
     } catch {
-      throw HTTPClientError(.unsupported, "\(error); libcurl 7.85 or later with OpenSSL is needed")
+      throw HTTPClientError(.unsupported, "\(error); libcurl 7.87 or later with OpenSSL is needed")
     }
   }
 
