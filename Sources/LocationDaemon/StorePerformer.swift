@@ -10,6 +10,8 @@ final class StorePerformer {
   private var store: BacklogStore?
   /// The last file that was open, to detect that it was replaced.
   private var lastFile: (directory: String, identity: FileIdentity)?
+  /// A file that was set aside, although no new one could be made then: reported with the next that is opened.
+  private var setAside: StoreAgent.SetAside?
 
   /// Bytes on disk; nil without a file.
   var size: Int64? { store?.size }
@@ -19,15 +21,14 @@ final class StorePerformer {
     do throws(BacklogStoreError) {
       switch operation {
       case .open(let directory, let maxSize):
-        let (opened, setAside) = try BacklogStore.open(directory: directory, maxSize: maxSize)
-        let isAnotherFile = isAnotherFile(opened, in: directory)
-        use(opened, in: directory)
-        return isAnotherFile && setAside == nil ? .openedAnother : .opened(setAside)
+        let opened = try BacklogStore.open(directory: directory, maxSize: maxSize, setAside: &setAside)
+        let isReplaced = isAnotherFile(opened, in: directory) && setAside == nil
+        return use(opened, isReplaced ? .openedAnother : nil, in: directory)
       case .replace(let directory, let maxSize, let why):
         store = nil
-        let (opened, setAside) = try BacklogStore.replace(directory: directory, maxSize: maxSize, why: why)
-        use(opened, in: directory)
-        return .opened(setAside)
+        let opened = try BacklogStore.replace(
+          directory: directory, maxSize: maxSize, why: why, setAside: &setAside)
+        return use(opened, in: directory)
       case .commit(let writes):
         try opened.commit(writes)
         return .committed
@@ -61,9 +62,13 @@ final class StorePerformer {
     return opened.isNew || !opened.identity.isSameFile(as: lastFile.identity)
   }
 
-  private func use(_ opened: BacklogStore, in directory: String) {
+  private func use(
+    _ opened: BacklogStore, _ outcome: StoreAgent.Outcome? = nil, in directory: String
+  ) -> StoreAgent.Outcome {
+    defer { setAside = nil }
     store = opened
     lastFile = (directory, opened.identity)
+    return outcome ?? .opened(setAside)
   }
 
   private var opened: BacklogStore {

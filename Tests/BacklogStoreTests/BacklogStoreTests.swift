@@ -246,6 +246,19 @@ struct BacklogStoreTests {
     try expectEqual(store.content(of: fixture.truck).records.map(\.interpolationError), [0, .infinity])
   }
 
+  @Test("a file that was set aside is named even if no new one can be made")
+  func setAsideOnly() throws {
+    let fixture = try StoreFixture()
+    try fixture.open().commit(try fixture.puts(1...3))
+    var later = BacklogSchema.current
+    later.steps.append("INSERT INTO nowhere VALUES (1)")
+    var setAside: StoreAgent.SetAside?
+    #expect(throws: BacklogStoreError.self) {
+      try BacklogStore.open(directory: fixture.directory, maxSize: 1_000_000, schema: later, setAside: &setAside)
+    }
+    expectEqual(setAside?.name, "backlog.sqlite.corrupt-1")
+  }
+
   @Test("a migration step that fails leaves the contents of the file unchanged")
   func migrationFails() throws {
     let fixture = try StoreFixture()

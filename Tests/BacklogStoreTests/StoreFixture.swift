@@ -80,3 +80,14 @@ final class StoreFixture {
     return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
   }
 }
+
+extension BacklogStore {
+  /// Opens the store, and returns what was set aside.
+  static func open(
+    directory: String, maxSize: Int64, schema: BacklogSchema = .current
+  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside?) {
+    var setAside: StoreAgent.SetAside?
+    let store = try open(directory: directory, maxSize: maxSize, schema: schema, setAside: &setAside)
+    return (store, setAside)
+  }
+}

@@ -413,3 +413,14 @@ private final class StoreDriver {
     if let deadline = agent.nextDeadline { timer?.arm(at: deadline) } else { timer?.disarm() }
   }
 }
+
+extension BacklogStore {
+  /// Opens the store, and returns what was set aside.
+  fileprivate static func open(
+    directory: String, maxSize: Int64
+  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside?) {
+    var setAside: StoreAgent.SetAside?
+    let store = try open(directory: directory, maxSize: maxSize, setAside: &setAside)
+    return (store, setAside)
+  }
+}

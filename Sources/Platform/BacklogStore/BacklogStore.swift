@@ -59,25 +59,23 @@ package final class BacklogStore {
   /// - Parameters:
   ///   - directory: created if only the last component of the path is missing.
   ///   - maxSize: the maximum size of the file and its log, in bytes.
+  ///   - setAside: set if a file was set aside, even if no new one can be made afterwards.
   /// - Throws: `busy`, `full`, `permissionDenied`, `failed`.
   package static func open(
-    directory: String, maxSize: Int64
-  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside?) {
-    try open(directory: directory, maxSize: maxSize, schema: .current)
+    directory: String, maxSize: Int64, setAside: inout StoreAgent.SetAside?
+  ) throws(BacklogStoreError) -> BacklogStore {
+    try open(directory: directory, maxSize: maxSize, schema: .current, setAside: &setAside)
   }
 
   static func open(
-    directory: String, maxSize: Int64, schema: BacklogSchema
-  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside?) {
-    let file = StoreFile(directory: directory)
+    directory: String, maxSize: Int64, schema: BacklogSchema, setAside: inout StoreAgent.SetAside?
+  ) throws(BacklogStoreError) -> BacklogStore {
     do {
-      return (try BacklogStore(file, maxSize: maxSize, schema: schema), nil)
+      return try BacklogStore(StoreFile(directory: directory), maxSize: maxSize, schema: schema)
     } catch {
       guard error.isUnusable else { throw error }
-      let name = try file.setAside()
-      return (
-        try BacklogStore(file, maxSize: maxSize, schema: schema), StoreAgent.SetAside(name: name, why: error.message)
-      )
+      return try replace(
+        directory: directory, maxSize: maxSize, why: error.message, schema: schema, setAside: &setAside)
     }
   }
 
@@ -85,11 +83,17 @@ package final class BacklogStore {
   ///
   /// - Throws: `busy`, `full`, `permissionDenied`, `failed`.
   package static func replace(
-    directory: String, maxSize: Int64, why: String
-  ) throws(BacklogStoreError) -> (store: BacklogStore, setAside: StoreAgent.SetAside) {
+    directory: String, maxSize: Int64, why: String, setAside: inout StoreAgent.SetAside?
+  ) throws(BacklogStoreError) -> BacklogStore {
+    try replace(directory: directory, maxSize: maxSize, why: why, schema: .current, setAside: &setAside)
+  }
+
+  private static func replace(
+    directory: String, maxSize: Int64, why: String, schema: BacklogSchema, setAside: inout StoreAgent.SetAside?
+  ) throws(BacklogStoreError) -> BacklogStore {
     let file = StoreFile(directory: directory)
-    let name = try file.setAside()
-    return (try BacklogStore(file, maxSize: maxSize, schema: .current), StoreAgent.SetAside(name: name, why: why))
+    setAside = StoreAgent.SetAside(name: try file.setAside(), why: why)
+    return try BacklogStore(file, maxSize: maxSize, schema: schema)
   }
 
   private init(_ file: StoreFile, maxSize: Int64, schema: BacklogSchema) throws(BacklogStoreError) {
