@@ -13,7 +13,8 @@ struct HTTPClients {
   let updates: ExchangeTable
   let tokens: ExchangeTable
 
-  /// - Throws: exit code `configuration` if libcurl rejects a certificate file or proxy.
+  /// - Throws: exit code `configuration` if libcurl rejects a certificate file or proxy, `unavailable` if memory or
+  ///   descriptors are missing.
   init(_ settings: Settings, loop: EventLoop, meters: ConnectionMeters = ConnectionMeters()) throws(DaemonError) {
     var (updates, tokens) = (settings.fleetEngine.client, settings.token.client)
     updates.userAgent = "fleet-locationd/\(Release.version)"
@@ -22,7 +23,8 @@ struct HTTPClients {
       self.updates = ExchangeTable(try HTTPClient(loop: loop, configuration: updates, meter: meters.updates), updates)
       self.tokens = ExchangeTable(try HTTPClient(loop: loop, configuration: tokens, meter: meters.tokens), tokens)
     } catch {
-      throw DaemonError(ExitCode.configuration, error.message, cause: error)
+      throw DaemonError(
+        error.code == .unavailable ? ExitCode.unavailable : ExitCode.configuration, error.message, cause: error)
     }
   }
 }
