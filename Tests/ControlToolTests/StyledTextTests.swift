@@ -50,6 +50,8 @@ struct StyledTextTests {
     let lines = text.wrapped(to: columns)
     expect(lines.allSatisfy { $0.width <= columns })
     let letters = lines.map(\.text).joined().filter { $0 != " " }
+    // No word is wider.
+    if columns >= 24 { expectEqual(lines.flatMap { $0.text.split(separator: " ") }, text.text.split(separator: " ")) }
     // A character of two columns does not fit into one.
     if columns > 1 { expectEqual(letters, text.text.filter { $0 != " " }) }
   }

@@ -50,10 +50,12 @@ struct DriverTests {
     expectEqual(handle(.pauseStored(nil)).responses, [3: .done(remark: nil)])
   }
 
-  @Test("a duty command that could not be stored is stored when it is repeated, and then answered")
+  @Test("a duty command that cannot be stored is answered with the reason, and stored when it is repeated")
   mutating func repeated() {
     _ = handle(.request(id: 1, .driverCommand(.offline)))
-    _ = handle(.dutyStored("no room"))
+    let effects = handle(.dutyStored("no room"))
+    expect(effects.contains(.event(.dutyNotKept("no room"))))
+    expectEqual(effects.responses, [1: .done(remark: "no room")])
     _ = handle(.request(id: 2, .driverCommand(.offline)))
     expectEqual(handle(.dutyStored(nil)).responses, [2: .done(remark: nil)])
   }

@@ -300,7 +300,7 @@ struct SmallWorld {
     if update != nil { violate("two updates in flight") }
     if let last = attempts.last, now - last < .seconds(1) { violate("two updates within a second") }
     attempts = attempts.filter { now - $0 < .seconds(60) } + [now]
-    if attempts.count > 24 { violate("\(attempts.count) updates in a minute") }
+    if attempts.count > 12 { violate("\(attempts.count) updates in a minute") }
     let body = String(decoding: request.body, as: UTF8.self)
     if isPaused, body != SmallWorld.offline { violate("an update in a pause") }
     for stamp in pausedStamps.map(\.canonicalJSON) where body.contains(stamp) {

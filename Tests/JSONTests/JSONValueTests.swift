@@ -61,8 +61,8 @@ struct JSONValueTests {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
-    #expect(throws: Never.self) { try parse(nested(JSONReader.maximumDepth)) }
-    #expect(throws: JSONError.tooComplex) { try parse(nested(JSONReader.maximumDepth + 1)) }
+    #expect(throws: Never.self) { try parse(nested(32)) }
+    #expect(throws: JSONError.tooComplex) { try parse(nested(33)) }
     #expect(throws: JSONError.tooComplex) { try parse(String(repeating: "[", count: 100_000)) }
     let five = [UInt8](#"[1,{"a":2,"b":[]}]"#.utf8)
     try expectEqual(JSONValue(parsing: five, maximumValues: 5).array?.count, 2)

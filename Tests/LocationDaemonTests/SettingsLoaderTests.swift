@@ -241,6 +241,8 @@ struct SettingsLoaderTests {
       ].compactMap { $0 }
     }
     try expectEqual(change("truck-17", "truck-18"), ["destination"])
+    try expectEqual(
+      change("[source]", "[fleet_engine]\nendpoint = \"https://fleet.example.com\"\n[source]"), ["destination"])
     try expectEqual(change("[source]", "[fleet_engine]\nproxy = \"http://10.0.0.1:3128\"\n[source]"), ["destination"])
     try expectEqual(change("[source]", "[fleet_engine]\ndeadline = \"9s\"\n[source]"), [])
     try expectEqual(change("/dev/gps0", "/dev/gps1"), ["source"])

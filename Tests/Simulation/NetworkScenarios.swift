@@ -97,6 +97,10 @@ struct NetworkScenarios {
   @Test("if a response is lost after the server has applied the update, no position is lost")
   func answerLost() throws {
     let world = try World.drive(Scenario(duration: 600, faults: [Fault(.answersLost, 200..<202)]))
+    expect(
+      world.attempts.contains { attempt in
+        attempt.status == nil && world.server.applied.contains { $0.request == attempt.id }
+      })
     expect(world.longestGap(5..<590) <= 13)
     expect(world.agent.delivery.backlog.isEmpty)
   }

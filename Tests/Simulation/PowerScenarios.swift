@@ -372,7 +372,7 @@ struct PowerScenarios {
   func suspend() throws {
     let world = try World.drive(Scenario(duration: 4500, acts: [(300, .suspend(3600))]))
     expect(world.applied(301..<3900).isEmpty)
-    expectEqual(world.applied(3900..<3903).count, 1)
+    expectEqual(world.applied(3900..<3902).count, 1)
     expect(world.longestGap(3904..<4480) <= 13)
   }
 
@@ -400,6 +400,17 @@ struct PowerScenarios {
       Scenario(duration: 1500, acts: [(300, .suspend(300)), (450, .clockStep(86_400 * 400))]))
     expectEqual(world.applied(600..<603).count, 1)
     expect(world.longestGap(604..<1480) <= 13)
+  }
+
+  @Test("a clock that is set more than a year ahead during a suspend removes no queued position")
+  func suspendAndStepInOutage() throws {
+    let world = try World.drive(
+      Scenario(
+        duration: 1500, faults: [Fault(.unreachable, 200..<900)],
+        acts: [(300, .suspend(300)), (450, .clockStep(86_400 * 400))]))
+    expect(world.removals.allSatisfy { $0.reason == .delivered })
+    expect(world.longestGap(10..<298) <= 13 && world.longestGap(604..<1480) <= 13)
+    expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
   @Test("a vehicle that drives away during a suspend is not reported where it was parked, even while dates are wrong")

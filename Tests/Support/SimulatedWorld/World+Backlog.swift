@@ -73,6 +73,19 @@ extension World {
     }
   }
 
+  /// A position expires only if it is older than `max_age`, or its time was wrong when it was queued.
+  func checkExpired() {
+    for removal in removals where removal.reason == .expired {
+      let key = Disk.Key(vehicle: removal.vehicle, id: removal.record.id)
+      guard let (at, _, _) = recorded[key], at <= removal.at else { continue }
+      let error = removal.record.id - trueTime(at: at)
+      if max(error, .zero - error) <= .seconds(3), removal.at - at < configuration.delivery.maxAge {
+        let age = (removal.at - at).wholeSeconds
+        violate("the position of \(removal.record.id.rfc3339) expired \(age) s after it was queued")
+      }
+    }
+  }
+
   /// A past position is sent again only after a lost response, or if its removal was not on disk.
   func checkRepeats() {
     // A wrong clock's timestamp may recur when the clock is right: that is another position.

@@ -21,6 +21,7 @@ extension World {
     checkBacklog()
     checkRejected()
     checkMisdated()
+    checkExpired()
     checkRepeats()
     checkDrain()
     checkReturn()
