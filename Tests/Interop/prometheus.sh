@@ -20,7 +20,7 @@ promtool=$tools/usr/bin/promtool
 "$promtool" check rules "$root/packaging/prometheus/fleet-locationd.rules.yml"
 (cd "$root/packaging/prometheus" && "$promtool" test rules fleet-locationd.rules.test.yml)
 "$promtool" check rules "$root/packaging/fleet/prometheus/fleet.rules.yml"
-(cd "$root/packaging/fleet/prometheus" && "$promtool" test rules fleet.rules.test.yml fleet.rollout.test.yml)
+(cd "$root/packaging/fleet/prometheus" && "$promtool" test rules fleet.rules.test.yml fleet.rollout.test.yml fleet.outage.test.yml)
 # Only the structure of the dashboards; make fleet-ops-test runs their queries.
 "$root/Tests/FleetOps/dashboard.py" "$root"/packaging/fleet/grafana/*.json
 
