@@ -200,10 +200,10 @@ arm64-test: ## Tests of the installed service: The arm64 packages in an emulated
 reproducible-test: setup-build setup-deb ## Release: Builds the packages twice, in two directories, and compares them.
 	@scripts/check-reproducible.sh
 
-downgrade-test: build ## Release: Upgrades and downgrades between OLD, an earlier package, and this one with one backlog file.
+downgrade-test: setup build ## Release: Upgrades and downgrades between OLD, an earlier package, and this one with one backlog file.
 	Tests/Interop/downgrade.py $(OLD) $(BIN)
 
-interop: build ## Tests with real programs: Google's client libraries, gpsd, nghttpx, ModemManager, a browser; PART=programs, receivers or trials.
+interop: setup build ## Tests with real programs: Google's client libraries, gpsd, nghttpx, ModemManager, a browser; PART=programs, receivers or trials.
 	Tests/Interop/run.sh $(BIN) $(PART)
 
 h2-interop: setup build ## Tests with real programs: 400 updates through each of seven HTTP/2 servers.

@@ -88,6 +88,8 @@ create() (
   truncate -s 2G base.ext4
   mke2fs -q -t ext4 -d root base.ext4
   rm -rf root kernel initrd.d
+  # Later runs need no root, and ssh wants a key of its own.
+  chown -R "${SUDO_UID:-0}" .
   touch complete
 )
 
