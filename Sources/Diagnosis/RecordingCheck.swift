@@ -69,7 +69,7 @@ struct RecordingCheck: Check {
       if let format { return .fail(.noSentences, "it \(format.predicate)", format.advice.sentenceCase) }
       return .fail(
         .noSentences, "it has no NMEA sentence with a correct checksum",
-        "Make a recording with: cat /dev/ttyUSB0 > drive.nmea")
+        "Make a recording with: sudo stty -F /dev/ttyUSB0 9600 raw -echo && sudo cat /dev/ttyUSB0 > drive.nmea")
     }
     guard counters.fixes > 0 else {
       return .fail(

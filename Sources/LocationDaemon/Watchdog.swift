@@ -32,7 +32,8 @@ final class Watchdog {
   }
 
   private func ping() {
-    let isSent = isProgressing() && notifier.watchdog()
-    timer?.arm(at: loop.now.boot + (isSent || !hasWatchdog ? period : period / 10))
+    let isProgressing = isProgressing()
+    let isDone = !hasWatchdog || (isProgressing && notifier.watchdog())
+    timer?.arm(at: loop.now.boot + (isDone ? period : period / 10))
   }
 }
