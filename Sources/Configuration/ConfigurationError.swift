@@ -15,8 +15,11 @@ package struct ConfigurationError: Error, Equatable, Sendable {
   /// Whether all mistakes are missing or empty files, credentials or host names, which may appear later.
   package var mayAppearLater: Bool { diagnostics.allSatisfy(\.mayAppearLater) }
 
-  /// Whether this user has no permission to read one of the settings files, or a file that they name.
-  package var isPermissionDenied: Bool { diagnostics.contains(where: \.isPermissionDenied) }
+  /// Whether this user has no permission to read one of the settings files, or a file that they name, and there is no
+  /// other mistake in what can be read.
+  package var isPermissionDenied: Bool {
+    diagnostics.contains { $0.isPermissionDenied && $0.key == nil } || diagnostics.allSatisfy(\.isPermissionDenied)
+  }
 
   /// One line for each diagnostic: `file:line:column: key: what is wrong`.
   package var message: String {

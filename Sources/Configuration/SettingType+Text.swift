@@ -12,7 +12,7 @@ extension SettingType where Value == String {
   /// The path of a file, relative to the directory of the main settings file.
   static let path = SettingType(name: "path", allowed: "", text: { $0.isEmpty ? nil : "\"\($0)\"" }) {
     value, context throws(ValueProblem) in
-    try value.line(expected: "a path in quotes").resolvedPath(in: context.directory)
+    try value.reference(expected: "a path in quotes").resolvedPath(in: context.directory)
   }
 
   /// The path of a file that must exist and be PEM. It is checked here, because libcurl would report it only with the

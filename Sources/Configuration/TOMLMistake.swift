@@ -2,8 +2,8 @@
 import ExternalInput
 
 /// Explains a syntax error of a TOML file and how to correct it, for readers who do not know TOML. The message never
-/// contains a value, because values may be secrets. On a line that cannot be parsed, any text may be a value, so the
-/// message contains only names that the settings have; on one that can, also the key.
+/// contains a value, because values may be secrets. Any text may be one that was pasted, so the message contains only
+/// names that the settings have.
 struct TOMLMistake {
   private let lines: [Substring]
   /// From 1.
@@ -50,7 +50,7 @@ struct TOMLMistake {
     }
     let line = lines[lineNumber - 1].trimmed
     guard let name = TOMLMistake.name(line) else { return nil }
-    guard name.allSatisfy({ $0.isBare || $0 == "." }) else { return "this is already set above; remove one of the two" }
+    let isKnown = TOMLMistake.isKnown(name)
     let earlier = lines[..<(lineNumber - 1)]
     if line.hasPrefix("[") {
       let first = earlier.firstIndex { TOMLMistake.name($0.trimmed) == name && $0.trimmed.hasPrefix("[") }
@@ -58,11 +58,12 @@ struct TOMLMistake {
       let advice =
         name == SettingSection.source.rawValue
         ? "; for several receivers, write [[source]] above each" : "; put all its keys under one heading"
-      return "the section [\(name)] is already defined\(place)\(advice)"
+      return "the section \(isKnown ? "[\(name)] " : "")is already defined\(place)\(advice)"
     }
     let section = earlier.lastIndex { $0.trimmed.hasPrefix("[") }
     let first = earlier[(section ?? 0)...].firstIndex { TOMLMistake.name($0.trimmed) == name }
-    return "`\(name)` is already set\(first.map { " in line \($0 + 1)" } ?? " before"); remove one of the two"
+    let key = isKnown ? "`\(name)`" : "this key"
+    return "\(key) is already set\(first.map { " in line \($0 + 1)" } ?? " before"); remove one of the two"
   }
 
   /// The name of the section or key on this line; nil if the line has neither.
@@ -105,12 +106,18 @@ struct TOMLMistake {
 
   // MARK: - Keys and values
 
+  private static let names = Set(SettingSection.allCases.map(\.rawValue) + SettingSection.allSettings.map(\.name))
+
+  /// Whether a key or the name of a section, perhaps with dots, has only names of the settings.
+  private static func isKnown(_ name: String) -> Bool {
+    name.split(separator: ".").allSatisfy { names.contains(String($0)) }
+  }
+
   /// The setting or section that this text names, perhaps with a spelling mistake; nil if there is none, so the text
   /// may be a secret.
   private static func known(_ text: Substring) -> String? {
-    let names = SettingSection.allCases.map(\.rawValue) + SettingSection.allSettings.map(\.name)
     if names.contains(String(text)) { return String(text) }
-    return NearestName.find(String(text), among: names).flatMap { abs($0.count - text.count) <= 3 ? $0 : nil }
+    return NearestName.find(String(text), among: names.sorted()).flatMap { abs($0.count - text.count) <= 3 ? $0 : nil }
   }
 
   private func assignment(_ line: Substring) -> String? {

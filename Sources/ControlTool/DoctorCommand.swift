@@ -76,7 +76,7 @@ enum DoctorCommand: Command {
     } catch {
       throw CommandError(.io, error.message)
     }
-    if options.has("config") { environment.settingsOption = " --config \(SystemFile.resolved(path) ?? path)" }
+    if options.has("config") { environment.settingsOption = " --config \(absolute(path))" }
     var jsonReport = options.has("json") ? DoctorReport(remark: remark, isDaemonRunning: status != nil) : nil
     if jsonReport == nil { _ = try StandardOutput.write(remark) }
     let screen = DoctorScreen(
@@ -110,6 +110,12 @@ enum DoctorCommand: Command {
     try written.get()
     if let jsonReport { _ = try StandardOutput.write(jsonReport.line) }
     return doctor.hasNoFailure ? 0 : 1
+  }
+
+  /// The path for a command that is run in another directory. A link is kept, because it may name an installed service.
+  private static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let directory = SystemFile.resolved(AtomicFile.directory(of: path)) else { return path }
+    return "\(directory)/\(path.split(separator: "/").last ?? "")"
   }
 
   /// Whether a daemon may read the receiver. One that does not answer, or that this user may not ask, may do so, too.

@@ -89,9 +89,11 @@ package struct FoundSource: Equatable, Sendable {
           continue
         }
         if status.isCommandPort { commandPorts.insert(port) }
-        // Root may read what the service may not.
+        // Root may read what the service may not. Its unit may add groups, but no group may open a port of its owner.
+        let isGroupOpen = status.mode & 0o060 == 0o060 && status.group != 0
         refusals[port] = environment.serviceUser.map { user in
           DeviceFindings.findings(port, status, for: user, isService: true).filter { $0.severity != .pass }
+            .map { finding in isGroupOpen ? .warn(finding.code, finding.sentence, finding.advice ?? "") : finding }
         }
         listeners.append((port, try ReceiverListener(port, baud: nil, loop: environment.loop)))
       } catch let error as DeviceStatus.Refusal {

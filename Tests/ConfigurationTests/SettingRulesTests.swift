@@ -82,7 +82,7 @@ struct SettingRulesTests {
       ])
   }
 
-  @Test("a file that only the service may read is reported as one that this user may not read")
+  @Test("a file that only the service may read is no mistake, but does not hide one")
   func privateFiles() throws {
     for (problem, isDenied) in [(ConfigurationEnvironment.FileProblem.permissionDenied, true), (.directory, false)] {
       for (line, text) in [
@@ -95,6 +95,10 @@ struct SettingRulesTests {
         let error = try #require(throws: ConfigurationError.self) { try machine.load() }
         expectEqual(error.isPermissionDenied, isDenied, "\(error)")
         expect(!error.mayAppearLater)
+        var other = self.machine.adding(text + "\n[reporting]\ninterval = \"soon\"")
+        other.problems["/etc/f/\(line)"] = problem
+        let both = try #require(throws: ConfigurationError.self) { try other.load() }
+        expect(!both.isPermissionDenied, "\(both)")
       }
     }
   }

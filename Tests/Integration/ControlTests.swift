@@ -371,17 +371,19 @@ struct ControlTests {
     try bench.wait("the lines") { Array(earlier.output.lines.dropFirst()) == expected }
   }
 
-  /// A program that opens connections to the control socket and prints `held`; when the daemon has closed them all, or
-  /// after a while, it prints how many are closed. Its arguments are the socket, the maximum number of seconds to wait,
-  /// and the number of connections.
+  /// A program that opens connections to the control socket and prints `held`; when the daemon has closed all but four,
+  /// but at the latest after a second, it prints `soon` with how many are closed, and when it has closed them all, or
+  /// after a while, `ended`. Its arguments are the socket, the maximum number of seconds to wait, and the number of
+  /// connections.
   private static let holder = """
     import resource, select, socket, sys, time
     resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     held = []
     for number in range(int(sys.argv[3])):
         s = socket.socket(socket.AF_UNIX); s.setblocking(False)
-        try: s.connect(sys.argv[1])
-        except BlockingIOError: time.sleep(0.01)
+        for attempt in range(200):
+            try: s.connect(sys.argv[1]); break
+            except BlockingIOError: time.sleep(0.01)
         held.append(s)
     print("held", flush=True)
     def wait(seconds, kept):

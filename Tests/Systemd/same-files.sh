@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `make install` installs the same files, with the same modes, as the package, and the links of the installed pages lead to files:
+# `make install` installs the same files, with the same modes, as the package, and the links of the package's pages lead to files:
 # same-files.sh DIRECTORY-OF-PACKAGES
 set -euo pipefail
 

@@ -24,6 +24,16 @@ struct RuntimeFileTests {
     expect(read?.hasPrefix("short\nend\n\n") == true && read?.contains("text") == false)
   }
 
+  @Test("the first text of a run replaces the file as a whole: a kill leaves the previous text or the new one")
+  func firstOne() throws {
+    try RuntimeFile(directory: directory.path, name: "limits").write("before\n")
+    let previous = try #require(FileHandle(forReadingAtPath: directory("limits")))
+    try RuntimeFile(directory: directory.path, name: "limits").write("after\n")
+    try expectEqual(previous.readToEnd()?.prefix(7), Data("before\n".utf8))
+    try expectEqual(RuntimeFile(directory: directory.path, name: "limits").read()?.hasPrefix("after\n"), true)
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: directory.path), ["limits"])
+  }
+
   @Test("a link or a file that others can read is not read, and the link's target is not written")
   func foreign() throws {
     expectEqual(symlink("other", directory("limits")), 0)

@@ -86,7 +86,7 @@ def main():
 
         def shorter(text):
             """Minutes become seconds, and hours become minutes; the silence of ten minutes is not changed."""
-            return re.sub(r"((?:for|group_wait|group_interval|repeat_interval|evaluation_interval): *\d+)([mhd])",
+            return re.sub(r"((?:(?:for|group_wait|group_interval|repeat_interval|evaluation_interval):|offset) *\d+)([mhd])",
                           lambda found: found[1] + {"m": "s", "h": "m", "d": "h"}[found[2]], text)
 
         (place / "fleet.rules.yml").write_text(shorter((FILES / "fleet.rules.yml").read_text()))
