@@ -556,7 +556,7 @@ ignition on
 until_true 20 status_says Online || fail "not on again: $(property StatusText)"
 inside rm -f /run/went-off
 # A file without a newline.
-inside sh -c "cp $power/fleet-ignition-file.path $power/fleet-ignition-file.service /etc/systemd/system"
+inside sh -c "cp $power/fleet-ignition-file* /etc/systemd/system"
 inside systemctl daemon-reload
 inside systemctl start fleet-ignition-file.path
 inside sh -c 'printf off > /run/ignition'
@@ -571,7 +571,13 @@ until_true 10 is_off || fail "off after many writes: $(inside systemctl status -
 # Written again while the first text is being passed on.
 inside sh -c 'echo off > /run/ignition; sleep 0.05; echo on > /run/ignition'
 until_true 10 status_says Online || fail "on after off, at once: $(property StatusText)"
-inside rm -f /run/went-off /run/ignition
+# Written while systemd does not watch the file, or just watches it again.
+is_passed_on() { [ "$(inside cat /run/ignition-passed-on)" = on ]; }
+for delay in 0.15 0.18 0.2 0.21 0.22 0.23 0.24 0.25 0.26 0.28 0.3 0.35; do
+  inside sh -c "echo off > /run/ignition; sleep $delay; echo on > /run/ignition; sleep 1.5"
+  until_true 5 is_passed_on || fail "on, $delay s after off, is lost"
+done
+inside rm -f /run/went-off /run/ignition /run/ignition-passed-on
 inside systemctl stop fleet-ignition-file.path
 # A GPIO line that changes during suspend, without an edge. Fakes before the programs of gpiod, and in place of the suspend.
 printf '#!/bin/sh\nexec cat /run/gpio-level\n' | write /usr/local/bin/gpioget 755
