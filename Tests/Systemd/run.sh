@@ -577,7 +577,14 @@ for delay in 0.15 0.18 0.2 0.21 0.22 0.23 0.24 0.25 0.26 0.28 0.3 0.35; do
   inside sh -c "echo off > /run/ignition; sleep $delay; echo on > /run/ignition; sleep 1.5"
   until_true 5 is_passed_on || fail "on, $delay s after off, is lost"
 done
-inside rm -f /run/went-off /run/ignition /run/ignition-passed-on
+# A text that echo would change, and a file that is gone, are no reason to start again and again.
+for change in "printf 'o\\\\n' > /run/ignition" "rm /run/ignition"; do
+  inside sh -c "$change; sleep 1.5"
+  runs=$(inside journalctl -q -o cat -u fleet-ignition-file-again | wc -l)
+  sleep 2
+  [ "$(inside journalctl -q -o cat -u fleet-ignition-file-again | wc -l)" = "$runs" ] || fail "$change: passed on without end"
+done
+inside rm -f /run/went-off /run/ignition-passed-on
 inside systemctl stop fleet-ignition-file.path
 # A GPIO line that changes during suspend, without an edge. Fakes before the programs of gpiod, and in place of the suspend.
 printf '#!/bin/sh\nexec cat /run/gpio-level\n' | write /usr/local/bin/gpioget 755
