@@ -478,7 +478,6 @@ def positions(daemon, receiver):
             data += chunk
         # Not the longest, because that may be due to a busy machine.
         check("the others are served", statistics.median(durations) < 2, f"{statistics.median(durations):.2f} s")
-    receiver.is_unlimited.set()
     print(f"positions: {len(found)} of them, 16 monitors; one that did not read was dropped after {len(data)} bytes")
 
     path = f"{daemon.work}/monitored"
@@ -487,7 +486,8 @@ def positions(daemon, receiver):
             [f"{BIN}/fleet-locationctl", "monitor", "--positions", "--json", "--socket", daemon.positions], stdout=file)
         daemon.processes.append(process)
     lines = lambda: list(Record(path).entries())
-    until(20, "the tool", lambda: len(lines()) > 3 and all("latitude" in line["position"] for line in lines()))
+    until(20, "the tool", lambda: receiver.feed() and len(lines()) > 3)
+    check("its positions", all("latitude" in line["position"] for line in lines()), lines())
     with daemon.connect(daemon.positions) as client:
         client.sendall(monitor)
         # A connection that is closed before the daemon has read the call is reset.
