@@ -46,8 +46,9 @@ compute() {
   step "tests with the address sanitizer" scripts/sanitize.sh
   step "fuzzing" background env SEED=1 scripts/fuzz.sh 10
 }
+# The programs are built once: each further build would make new links to them, while other steps run them.
 packages() {
-  step "packages" make --no-print-directory deb
+  step "packages" make --no-print-directory --old-file build deb
   # Without building the packages again.
   step "tests of the packages" make --no-print-directory --old-file deb package-test &
   local tests=$!
@@ -60,11 +61,11 @@ wait_for() {
   step "release build" background make --no-print-directory build QUIET=--quiet
   packages &
   others+=" $!"
-  step "trials with real processes" make --no-print-directory interop PART=trials &
+  step "trials with real processes" make --no-print-directory --old-file build interop PART=trials &
   others+=" $!"
-  step "receivers and gpsd" make --no-print-directory interop PART=receivers &
+  step "receivers and gpsd" make --no-print-directory --old-file build interop PART=receivers &
   others+=" $!"
-  step "independent programs" make --no-print-directory interop PART=programs
+  step "independent programs" make --no-print-directory --old-file build interop PART=programs
   for job in $others; do wait "$job"; done
 }
 lane() { # FUNCTION

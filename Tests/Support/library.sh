@@ -5,8 +5,8 @@
 #   step TEXT                       prints a heading
 #   until_true SECONDS COMMAND...   repeats a command until it succeeds, and fails after this time and 5 s for processes
 #                                   that stall
-#   free_port                       prints a port at which nothing listens, below those that the kernel gives to
-#                                   connections
+#   free_port [FIRST]               prints one of 10,000 ports at which nothing listens, below those that the kernel gives
+#                                   to connections
 #   package NAME [ARCHITECTURE]     prints the path of our package of this version, in the directory $packages
 
 changelog=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../packaging/debian" && pwd)/changelog
@@ -23,7 +23,7 @@ until_true() {
 }
 free_port() {
   local port
-  while port=$((20000 + RANDOM % 12000)) && (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+  while port=$((${1:-20000} + RANDOM % 10000)) && (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
   echo $port
 }
 package() {

@@ -86,7 +86,8 @@ boot() {
   for _ in $(seq $((${CONTAINER_BOOT_SECONDS:-30} * 20))); do
     kill -0 "$nspawn" 2>/dev/null || { cat "$run/console.log" >&2; die "systemd-nspawn has ended"; }
     pid=$(awk '{ print $1 }' "/proc/$nspawn/task/$nspawn/children" 2>/dev/null) || true
-    if [ -n "$pid" ]; then
+    # The first child is one of this machine's own namespace.
+    if [ -n "$pid" ] && awk '$1 == "NSpid:" && NF > 2 && $NF == 1 { found = 1 } END { exit !found }' "/proc/$pid/status" 2>/dev/null; then
       nsenter -t "$pid" -m -u -i -n -p -C systemctl is-system-running >"$run/state" 2>/dev/null || true
       if grep -qE '^(running|degraded)$' "$run/state"; then
         echo "$pid" > "$run/leader"
