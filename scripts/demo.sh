@@ -253,7 +253,7 @@ sentences() { # COMMAND...: reads the sentences of the drive.
   receiver=$!
 }
 # Below the ports that the kernel gives to connections.
-nmea_port=$((26000 + RANDOM % 6000))
+while nmea_port=$((26000 + RANDOM % 4000)) && (: <"/dev/tcp/127.0.0.1/$nmea_port") 2>/dev/null; do :; done
 case $kind in
   tcp) sentences socat -u - "TCP-LISTEN:$nmea_port,bind=127.0.0.1,reuseaddr" ;;
   udp) sentences socat -u - "UDP-SENDTO:127.0.0.1:$nmea_port" ;;

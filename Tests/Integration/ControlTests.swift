@@ -371,12 +371,11 @@ struct ControlTests {
     try bench.wait("the lines") { Array(earlier.output.lines.dropFirst()) == expected }
   }
 
-  /// A program that opens connections to the control socket and prints `held`; when the daemon has closed all but four,
-  /// but at the latest after a second, it prints `soon` with how many are closed, and when it has closed them all, or
-  /// after a while, `ended`. Its arguments are the socket, the maximum number of seconds to wait, and the number of
-  /// connections.
+  /// A program that opens connections to the control socket and prints `held`; once a file exists it prints `closed`
+  /// with how many the daemon has closed by then, and when it has closed them all, or after a while, `ended`. Its
+  /// arguments are the socket, the maximum number of seconds to wait, the number of connections, and the file.
   private static let holder = """
-    import resource, select, socket, sys, time
+    import os, resource, select, socket, sys, time
     resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     held = []
     for number in range(int(sys.argv[3])):
@@ -386,16 +385,17 @@ struct ControlTests {
             except BlockingIOError: time.sleep(0.01)
         held.append(s)
     print("held", flush=True)
-    def wait(seconds, kept):
-        end = time.monotonic() + seconds
-        while len(held) > kept and time.monotonic() < end:
-            for s in select.select(held, [], [], 0.1)[0]:
-                try: isOpen = s.recv(1) != b""
-                except OSError: isOpen = False
-                if not isOpen: held.remove(s)
+    def closed(timeout):
+        for s in select.select(held, [], [], timeout)[0]:
+            try: isOpen = s.recv(1) != b""
+            except OSError: isOpen = False
+            if not isOpen: held.remove(s)
         return int(sys.argv[3]) - len(held)
-    print("soon", wait(1, 4), flush=True)
-    print("ended", wait(float(sys.argv[2]), 0), flush=True)
+    while not os.path.exists(sys.argv[4]): time.sleep(0.01)
+    print("closed", closed(0), flush=True)
+    end = time.monotonic() + float(sys.argv[2])
+    while held and time.monotonic() < end: closed(0.1)
+    print("ended", closed(0), flush=True)
     """
 
   @Test("of idle connections a user has four, which are closed after a few seconds; other clients are not blocked")
@@ -405,14 +405,17 @@ struct ControlTests {
     let daemon = try bench.start(environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     try bench.wait("it runs") { daemon.notifications.count(of: "READY") == 1 }
     let socket = bench.directory("control.sock")
-    let holder = try ChildProcess("/usr/bin/python3", ["-c", ControlTests.holder, socket, "15", "200"])
+    let answered = bench.directory("answered")
+    let holder = try ChildProcess("/usr/bin/python3", ["-c", ControlTests.holder, socket, "15", "200", answered])
     bench.otherReadables += holder.sources
     try bench.wait("the connections") { holder.output.lines.contains("held") }
-    for _ in 0..<5 { expect(try ask(bench, "status", "--json").output.text.contains("truck-17")) }
+    // A user has at most four connections; a further one closes the oldest at once. All were accepted before this one.
+    expect(try ask(bench, "status", "--json").output.text.contains("truck-17"))
+    try Data().write(to: URL(fileURLWithPath: answered))
+    for _ in 0..<4 { expect(try ask(bench, "status", "--json").output.text.contains("truck-17")) }
     try bench.wait("their end") { holder.output.lines.contains { $0.hasPrefix("ended") } }
-    // A user has at most four connections; a further one closes the oldest at once.
-    let closedSoon = holder.output.lines.first { $0.hasPrefix("soon") }?.split(separator: " ").last.flatMap { Int($0) }
-    expect((closedSoon ?? 0) >= 196, "\(holder.output.lines)")
+    let closed = holder.output.lines.first { $0.hasPrefix("closed") }?.split(separator: " ").last.flatMap { Int($0) }
+    expect((closed ?? 0) >= 196, "\(holder.output.lines)")
     expectEqual(holder.output.lines.last, "ended 200")
   }
 
@@ -434,7 +437,8 @@ struct ControlTests {
     }
     try limit(3)
     let socket = bench.directory("control.sock")
-    let holder = try ChildProcess("/usr/bin/python3", ["-c", ControlTests.holder, socket, "60", "5"])
+    let holder = try ChildProcess(
+      "/usr/bin/python3", ["-c", ControlTests.holder, socket, "60", "5", bench.directory("none")])
     defer { holder.signal(SIGKILL) }
     bench.otherReadables += holder.sources
     try bench.wait("the connections") { holder.output.lines.contains("held") }

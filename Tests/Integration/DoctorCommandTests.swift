@@ -129,7 +129,8 @@ struct DoctorCommandTests {
     arguments: Trouble.all)
   func notAccepted(_ trouble: Trouble) throws {
     let bench = try TestBench()
-    let receiver = try bench.receiver(silenceTimeout: "2s")
+    // After one fix, the source must not be lost before doctor's last request.
+    let receiver = try bench.receiver(silenceTimeout: trouble.noise == nil ? "60s" : "2s")
     if let fault = trouble.fault { try bench.emulator?.fault(fault) }
     let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": bench.directory.path])
     var drive = NMEADrive()

@@ -32,12 +32,12 @@ import Testing
       let bench = try TestBench()
       _ = try bench.receiver()
       let daemon = try bench.start(environment: ["WATCHDOG_USEC": "4000000"])
-      try bench.wait("the first ping") { daemon.notifications.count(of: "WATCHDOG") == 1 }
+      try bench.wait("the first ping") { daemon.notifications.count(of: "WATCHDOG") >= 1 }
       // The next one is due after two seconds.
       try bench.watch(for: .milliseconds(1500))
       let filled = daemon.notifications.fill()
       usleep(1_000_000)
-      try bench.wait("the next ping") { daemon.notifications.count(of: "WATCHDOG") == 2 }
+      try bench.wait("the next ping") { daemon.notifications.count(of: "WATCHDOG") >= 2 }
       return try filled > 0 && #require(gaps(daemon.notifications).first) < .milliseconds(3900)
     }
     expect(isInTime)

@@ -25,6 +25,8 @@ struct TokenAfterRestartTests {
   /// - Returns: the daemon's journal, and the output of `status`.
   @discardableResult
   private func run(endingWith signal: Int32 = SIGTERM) throws -> (journal: String, status: String) {
+    // An update of a daemon that was killed may still be in the emulator's socket.
+    try bench.emulator?.settle()
     let before = bench.emulator?.accepted.count ?? 0
     let daemon = try bench.start(reading: receiver, environment: ["RUNTIME_DIRECTORY": runtime])
     // The receiver sends in real time: the next run knows the time, and would reject a fix from the future.

@@ -38,7 +38,7 @@ struct TokenFaultTests {
   func answer(_ example: Case) throws {
     let bench = try TestBench()
     let receiver = try bench.receiver()
-    bench.settings["token.deadline"] = "\"1s\""
+    if example.fault.contains("delay_ms") { bench.settings["token.deadline"] = "\"1s\"" }
     try bench.emulator?.fault("{\"target\": \"token\", \(example.fault), \"times\": 1}")
     let daemon = try bench.start(reading: receiver)
     var drive = NMEADrive()

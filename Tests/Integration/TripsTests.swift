@@ -75,6 +75,8 @@ struct TripsTests {
         .hasSuffix("\nvehicle trips/my-project/truck-17\naccepted\n"))
     daemon.process.signal(SIGKILL)
     try expectEqual(bench.exitCode(), 128 + SIGKILL)
+    // An update of the daemon that was killed may still be in the emulator's socket.
+    try emulator.settle()
     let before = emulator.accepted.count
     daemon = try bench.start(environment: environment)
     try bench.wait("positions off duty") { emulator.accepted.count > before }

@@ -5,6 +5,7 @@ import datetime
 import http.server
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -13,6 +14,9 @@ import sys
 import tempfile
 import time
 import urllib.request
+
+
+given_ports = set()
 
 
 class Failure(Exception):
@@ -50,10 +54,14 @@ def until(seconds, what, condition, pause=0.05):
 
 
 def free_port(kind=socket.SOCK_STREAM):
-    """A port of the loopback on which nothing listens."""
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of the loopback on which nothing listens, below those that the kernel gives to connections; each only once."""
+    while True:
+        port = random.randrange(20_000, 30_000)
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, kind) as probe:
+            probe.bind(("127.0.0.1", port))
+            if (kind, port) not in given_ports:
+                given_ports.add((kind, port))
+                return port
 
 
 def sentence(body):

@@ -345,7 +345,7 @@ class Receiver(threading.Thread):
         self.is_unlimited.set()
         self.simulator = subprocess.Popen(
             [f"{BIN}/fleet-locationctl", "simulate", f"{ROOT}/config/examples/demo.gpx", "--format", "nmea", "--loop",
-             "--duration", "6h", "--pace", "0"], stdout=subprocess.PIPE)
+             "--pace", "0"], stdout=subprocess.PIPE)
         self.start()
 
     def run(self):

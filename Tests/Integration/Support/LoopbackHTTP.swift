@@ -27,11 +27,14 @@ enum Loopback {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  /// A port without a listener.
+  /// A port without a listener, below those that the kernel gives to other sockets meanwhile.
   static func freePort() throws -> UInt16 {
-    let (descriptor, port) = try listen()
-    close(descriptor)
-    return port
+    for _ in 0..<100 {
+      guard let (descriptor, port) = try? listen(port: UInt16.random(in: 30_000..<32_768)) else { continue }
+      close(descriptor)
+      return port
+    }
+    throw TestFailure("no free port")
   }
 
   /// Whether the port has a listener.
