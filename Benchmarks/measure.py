@@ -329,7 +329,7 @@ def main():
         finally:
             bench.server.close()
     figures["a receiver, an update each 10 s, or at rest:"] = {}
-    for case, row in serial.figures(programs, 150).items():
+    for case, row in serial.figures(programs, 180).items():
         aim = {"aim": ["at most", serial.AIMS[case]]} if case in serial.AIMS else {}
         figures[f"  {case}, wake-ups a second"] = {"daemon": row["wakeups"], "digits": 2} | aim
         figures[f"  {case}, s of CPU a day"] = {"daemon": row["day"], "digits": 0}
