@@ -91,7 +91,7 @@ struct SourcePriorityTests {
     let pair = try Pair(pluggedIn: [1], silenceTimeout: "2s")
     let daemon = try pair.bench.start()
     try pair.bench.wait("the second is open") { pair.receivers[1].isOpened }
-    try pair.drive(until: "a position of the second", within: 20) { pair.count(of: 1) >= 1 }
+    try pair.drive(until: "a position of the second", within: 5) { pair.count(of: 1) >= 1 }
     expect(daemon.logs("Source 1 of 2 unavailable: \(pair.receivers[0].device): there is no such device"))
     pair.tracks = []
     try pair.drive(until: "no source is good", within: 20) {
