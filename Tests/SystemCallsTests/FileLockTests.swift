@@ -6,25 +6,6 @@ import SystemCalls
 import Testing
 
 struct FileLockTests {
-  /// Tries something with a file whose lock was just released, for at most 10 s while it is locked: a program that
-  /// another test is starting has copies of all descriptors, and the lock with them, until exec.
-  private func onceReleased<Value>(_ attempt: () throws(Errno) -> Value?) throws(Errno) -> Value? {
-    let end = ContinuousClock.now + .seconds(10)
-    while true {
-      do throws(Errno) {
-        if let value = try attempt() { return value }
-      } catch {
-        guard error.code == EWOULDBLOCK else { throw error }
-      }
-      guard ContinuousClock.now < end else { return nil }
-      usleep(10_000)
-    }
-  }
-
-  private func lock(_ path: String, owner: uid_t? = nil) throws -> FileLock {
-    try #require(try onceReleased { () throws(Errno) in try FileLock(path, owner: owner) })
-  }
-
   @Test("a lock has one owner at a time, is free once the owner releases it, and contains the owner's process ID")
   func one() throws {
     let directory = try TemporaryDirectory()
@@ -36,7 +17,7 @@ struct FileLockTests {
       expectEqual(error?.code, EWOULDBLOCK)
       withExtendedLifetime(lock) {}
     }
-    _ = try lock(path)
+    _ = try FileLock(path)
   }
 
   @Test("the owner's remark is in the file until another owner locks the file, and isHeld says whether a lock is held")
@@ -51,9 +32,8 @@ struct FileLockTests {
       expect(try FileLock.isHeld(path))
       withExtendedLifetime(lock) {}
     }
-    let isHeld = try onceReleased { () throws(Errno) in try FileLock.isHeld(path) ? nil : false }
-    expectEqual(isHeld, false)
-    let lock = try self.lock(path)
+    expect(try !FileLock.isHeld(path))
+    let lock = try FileLock(path)
     expectNil(FileLock.remark(in: path))
     withExtendedLifetime(lock) {}
   }
@@ -66,7 +46,7 @@ struct FileLockTests {
     let path = directory("lock")
     var status = stat()
     for owner in [65_534, 65_533] as [uid_t] {
-      _ = try lock(path, owner: owner)
+      _ = try FileLock(path, owner: owner)
       // An existing file keeps its owner.
       expect(lstat(path, &status) == 0 && status.st_uid == 65_534)
     }
