@@ -134,14 +134,13 @@ inside cp -p /root/good.toml $main
 inside systemctl restart fleet-locationd || fail "with settings again"
 
 step "credentials: what is wrong with one is named"
-says() { # WORDS COMMAND...
-  inside "${@:2}" >"$work/answer" 2>&1 || true
-  ! grep 's3cret\|an0ther-one' "$work/answer" || fail "${*:2} shows the secret"
-  grep -q "$1" "$work/answer"
-}
-# The timer of fleet-locationd-retry may just start a failed unit, which is "activating" for a moment.
+is_settled() { [ "$(property ActiveState)" != activating ]; }
 names() { # WORDS COMMAND...
-  until_true 10 says "$@" || fail "${*:2} does not say \"$1\": $(cat "$work/answer")"
+  # The timer of fleet-locationd-retry may just start a failed unit.
+  until_true 10 is_settled || fail "it is $(property ActiveState), $(property SubState)"
+  inside "${@:2}" >"$work/answer" 2>&1 || true
+  grep -q "$1" "$work/answer" || fail "${*:2} does not say \"$1\": $(cat "$work/answer")"
+  ! grep 's3cret\|an0ther-one' "$work/answer" || fail "${*:2} shows the secret"
 }
 secret() { # TEXT
   printf "$1" | write $etc/token-provider 600

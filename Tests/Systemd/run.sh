@@ -586,18 +586,14 @@ again() {
   inside journalctl --sync
   inside journalctl -q -o cat -u fleet-ignition-file-again | wc -l
 }
-rests() {
-  local runs
-  runs=$(again)
-  sleep 2
-  [ "$(again)" = "$runs" ]
-}
 for change in "printf 'o\\\\n' > /run/ignition" "rm /run/ignition"; do
-  until_true 10 rests || fail "before $change: passed on without end"
   before=$(again)
   inside sh -c "$change"
   until_true 10 eval '[ "$(again)" -gt "$before" ]' || fail "$change: not passed on"
-  until_true 10 rests || fail "$change: passed on without end"
+  sleep 1.5
+  runs=$(again)
+  sleep 2
+  [ "$(again)" = "$runs" ] || fail "$change: passed on without end"
 done
 inside rm -f /run/went-off /run/ignition-passed-on
 inside systemctl stop fleet-ignition-file.path
@@ -916,7 +912,7 @@ for directory in /var/lib/fleet-locationd /run/fleet-locationd; do
   until_true 15 status_says Online || fail "STATUS before $directory is deleted: $(property StatusText)"
   restarts=$(property NRestarts)
   # In one command, because systemd's watchdog goes on meanwhile.
-  inside sh -c "systemctl kill -s STOP fleet-locationd; rm -rf $directory; fleet-locationctl explain; \
+  inside sh -ec "systemctl kill -s STOP fleet-locationd; rm -rf $directory; fleet-locationctl explain || true; \
     systemctl kill -s CONT fleet-locationd" >"$work/answer" 2>&1
   [ $directory = /var/lib/fleet-locationd ] || grep -q "fleet-locationd.service runs, but nothing listens at" "$work/answer" ||
     fail "explain: $(cat "$work/answer")"
