@@ -7,7 +7,7 @@ import Testing
 
 /// `fleet-locationctl token` and `doctor --token` against the emulator's token endpoint.
 struct TokenCommandTests {
-  private static let credential = "Bearer box-4711-credential"
+  private static let credential = "Bearer box-quux-credential"
 
   /// A test bench whose token provider requires a credential, with settings that name the credential's file.
   private func bench() throws -> TestBench {
@@ -34,7 +34,7 @@ struct TokenCommandTests {
     expectEqual(shown.exitCode, 0)
     expect(shown.output.text.contains("authorization {\"deliveryvehicleid\": \"truck-17\"}"))
     expect(shown.output.text.hasSuffix("Problems\n  none\n"))
-    expect(!shown.output.text.contains("eyJ") && !shown.output.text.contains("4711"))
+    expect(!shown.output.text.contains("eyJ") && !shown.output.text.contains("quux"))
     expect(shown.errors.lines.count == 1 && shown.errors.text.hasPrefix("Checked as user "))
     let revealed = try run(["token", "--reveal"], bench)
     expectEqual(revealed.exitCode, 0)
@@ -103,7 +103,7 @@ struct TokenCommandTests {
     let wrong = try run(["doctor", "--token"], open)
     expectEqual(wrong.exitCode, 1)
     expect(wrong.output.lines.contains("  fail  it also returns a token for wrong credentials"))
-    expect(!wrong.output.text.contains("4711"))
+    expect(!wrong.output.text.contains("quux"))
   }
 
   @Test("doctor --token passes a provider that requires a client certificate, and also tries it without a certificate")

@@ -98,7 +98,7 @@ inside systemctl reload fleet-locationd
 place() { journal | sed -nE 's/^Update accepted.*: (-?[0-9.]+), (-?[0-9.]+)$/\1 \2/p' | tail -n 1; }
 until_true 10 eval '[ -n "$(place)" ]' || fail "no coordinates in the journal: $(journal -n 5)"
 read -r latitude longitude <<<"$(place)"
-token=$(inside fleet-locationctl token --reveal | grep -oE 'eyJ[A-Za-z0-9_.-]+' | head -n 1)
+token=$(inside fleet-locationctl token --reveal | grep -oE 'eyJ[A-Za-z0-9_.-]+' | tail -n 1)
 [ ${#token} -gt 100 ] || fail "no token: $token"
 # Another process of the unit logs these lines to the journal.
 printf '[Service]\nEnvironment=OTHER=s3cret-in-the-unit\nExecStartPre=/bin/echo "got %s at %s, %s"\n' "$token" "$latitude" "$longitude" |

@@ -27,14 +27,31 @@ enum Loopback {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  /// A port without a listener, below those that the kernel gives to other sockets meanwhile.
+  /// A port without a listener, which no other test gets, below those that the kernel gives to other sockets meanwhile.
   static func freePort() throws -> UInt16 {
     for _ in 0..<100 {
-      guard let (descriptor, port) = try? listen(port: UInt16.random(in: 30_000..<32_768)) else { continue }
+      let port = UInt16.random(in: 30_000..<32_768)
+      guard reserve(port), let (descriptor, _) = try? listen(port: port) else { continue }
       close(descriptor)
       return port
     }
     throw TestFailure("no free port")
+  }
+
+  /// Reserves a port against the tests of this and other processes, until this one ends: by the name of a socket.
+  private static func reserve(_ port: UInt16) -> Bool {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    // The zero byte makes it an abstract name, which is no file.
+    let name = [0] + Array("fleet-locationd-test-port-\(port)".utf8)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+    let length = MemoryLayout<sa_family_t>.size + name.count
+    let isReserved = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(length)) == 0 }
+    }
+    if !isReserved { close(descriptor) }
+    return isReserved
   }
 
   /// Whether the port has a listener.

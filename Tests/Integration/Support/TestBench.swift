@@ -16,8 +16,9 @@ final class TestBench {
   /// - Parameter emulator: the emulator's options; nil: no emulator, and no server on the configured port.
   init(emulator options: [String]? = []) throws {
     directory = try TemporaryDirectory()
-    emulator = try options.map { [directory] in try Emulator(in: directory, options: $0) }
-    let port = try emulator?.port ?? Loopback.freePort()
+    // Another emulator may get the port after this one, so it must not be one that the kernel gives away.
+    let port = try Loopback.freePort()
+    emulator = try options.map { [directory] in try Emulator(in: directory, port: port, options: $0) }
     settings["vehicle.provider_id"] = "\"my-project\""
     settings["vehicle.vehicle_id"] = "\"\(TestBench.vehicle)\""
     settings["token.url"] = "\"http://127.0.0.1:\(port)/token/delivery_driver/{vehicle_id}\""
