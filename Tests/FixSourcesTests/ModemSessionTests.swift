@@ -31,7 +31,7 @@ struct ModemSessionTests {
   }
 
   /// The sentences of a second, in the arbitrary order in which ModemManager returns them.
-  private func answer(_ second: Int, gga: Int? = nil, valid: Bool = true) -> ModemSession.Input {
+  private func sentences(_ second: Int, gga: Int? = nil, valid: Bool = true) -> [String] {
     func time(_ second: Int) -> String { "1200" + (second < 10 ? "0" : "") + "\(second).00" }
     let lines = [
       "GPGSA,A,3,01,02,03,04,05,06,07,08,,,,,1.5,0.9,1.2",
@@ -39,7 +39,11 @@ struct ModemSessionTests {
       "GPGSV,1,1,03,01,40,083,46,02,17,308,41,12,07,344,39",
       "GPRMC,\(time(second)),\(valid ? "A" : "V"),4807.038,N,01131.000,E,022.4,084.4,230326,,,A",
     ]
-    return .position(ModemPosition(sentences: Array(lines.map(sentence).joined().utf8)))
+    return lines.map(sentence)
+  }
+
+  private func answer(_ second: Int, gga: Int? = nil, valid: Bool = true) -> ModemSession.Input {
+    .position(ModemPosition(sentences: Array(sentences(second, gga: gga, valid: valid).joined().utf8)))
   }
 
   private func fixes(_ effects: [ModemSession.Effect]) -> [Fix] {
@@ -562,11 +566,14 @@ struct ModemSessionTests {
     var random = SplitMix64(seed: seed)
     var session = reading()
     var now = BootInstant.boot
-    for _ in 0..<20 {
-      var bytes = Array(
-        "$GPRMC,120000.00,A,4807.038,N,01131.000,E,022.4,084.4,230326,,,A*6F\r\n$GPGGA,,,,,,0,,,,,,,,*66".utf8)
-      for _ in 0..<Int.random(in: 0...60, using: &random) {
-        bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
+    for second in 10..<30 {
+      // Each sentence has a wrong byte or more; with none this would be a fix a second.
+      let bytes = sentences(second).flatMap { sentence in
+        var bytes = Array(sentence.utf8)
+        for _ in 0...Int.random(in: 0...15, using: &random) {
+          bytes[Int.random(in: 0..<bytes.count - 2, using: &random)] ^= UInt8.random(in: 1 ... .max, using: &random)
+        }
+        return bytes
       }
       let raw = ModemPosition.Raw(
         time: "999999999999999999999", latitude: .infinity, longitude: 1e308, altitude: .nan)
