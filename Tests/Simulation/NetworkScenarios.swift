@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Expectations
 import PositionBacklog
 import Delivery
@@ -121,5 +122,15 @@ struct NetworkScenarios {
         acts: [(62, .reload(vehicle: "truck-2"))], noise: 0, baud: 4800, isAutobaud: true))
     expectEqual(world.server.applied.last.map { $0.vehicle }, "truck-2")
     expectEqual(world.server.applied.last.map { World.second(of: $0.live) }, 61)
+  }
+
+  @Test("a position that is requested while it takes 14 s to arrive does not delay the next heartbeat")
+  func requestedWhileSending() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 11_192_314, duration: 141, drive: .steady(14),
+        faults: [Fault(.slow(14), 50..<73), Fault(.mute, 65..<138)],
+        acts: [(81, .ask(.sendNow))], noise: 0, hasInstallationFaults: true, hasCertificates: true))
+    expect(world.server.applied.contains { (119..<122).contains($0.at) })
   }
 }

@@ -63,6 +63,16 @@ struct VehicleAgentTests {
     expectEqual(fixture.agent.sendRefusal, .paused)
   }
 
+  @Test("a position that is requested while it is in flight does not delay the heartbeat")
+  func sendNowInFlight() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    try expectEqual(fixture.drive(to: 10.2).brief, ["keep 10.2", "send 2"])
+    expectEqual(fixture.handle(.sendNow, at: 18).brief, [])
+    expectEqual(fixture.handle(.updateEnded(id: 2, AgentFixture.accepted), at: 20).brief, ["drop [10.2] delivered"])
+    expectEqual(fixture.agent.policy.next?.at, .boot + .milliseconds(60_200))
+  }
+
   @Test("during an outage each due position is queued once, and updates are retried")
   func outage() throws {
     var fixture = try AgentFixture()

@@ -135,6 +135,9 @@ package struct DeliveryAgent: Sendable {
     }
   }
 
+  /// The timestamp of the live position in the current request; nil if there is none.
+  package var liveInFlight: Timestamp? { attempt?.update.live.time }
+
   /// What the current request sets; nil if there is none.
   package var inFlight: RequestKind? {
     switch state {

@@ -60,7 +60,10 @@ extension VehicleAgent {
   private mutating func enqueue(at now: Moment, _ effects: inout [Effect]) {
     guard let newest = policy.newest else { return }
     let isStop = policy.isStopPending
-    policy.markReported(at: now.boot)
+    // A position that is requested while it is in flight was reported when it was sent: the heartbeat counts from then.
+    let isRequested = policy.next?.reason == .requested
+    let sentAt = newest.time == delivery.liveInFlight ? delivery.sentAt : nil
+    policy.markReported(at: isRequested ? sentAt ?? now.boot : now.boot)
     feedSelector(.reported(newest.time), at: now, &effects)
     apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
     if isStop { commitStop(&effects) }
