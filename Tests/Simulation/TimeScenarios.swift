@@ -739,6 +739,18 @@ struct TimeScenarios {
     expect(world.server.applied.isEmpty)
   }
 
+  @Test("when the first response shows that the newest fix was a year ahead, that fix is removed, not sent")
+  func yearAheadBeforeFirstResponse() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 11_220_462, duration: 272, drive: .random,
+        faults: [Fault(.ahead(31_536_000), 176..<182), Fault(.providerStale, 147..<173), Fault(.noFix, 186..<257)],
+        acts: [(39, .pause), (57, .resume), (98, .powerCut(afterEffects: 0, seconds: 33))], noise: 0,
+        hasInstallationFaults: true))
+    expectEqual(world.removals.filter { $0.reason == .misdated }.count, 1)
+    expect(!world.server.applied.contains { World.second(of: $0.live) > 272 })
+  }
+
   @Test(
     "a queued position that was stamped 2 s ahead is removed when a later fix has the same timestamp",
     arguments: [false, true])

@@ -327,15 +327,16 @@ extension World {
     return arrived + Double(issued.lifetime) < end && failures.contains { arrived < $0 && $0 <= start }
   }
 
-  /// Whether the daemon, before it sent the live position, had dropped a misdated position that was queued after the
-  /// live one. Then the live one came from the queue, without a new fix, and is not repeated.
+  /// Whether the daemon dropped a misdated position that was queued after the live one, before it sent the live one or
+  /// with the response. Then the live one came from the queue, without a new fix, and is not repeated.
   private func isFromBeforeMisdated(_ applied: FleetEngineServer.Applied) -> Bool {
     func queuedAt(_ id: Backlog.ID) -> BootInstant? { recorded[Disk.Key(vehicle: applied.vehicle, id: id)]?.at }
     guard let attempt = attempts.first(where: { $0.id == applied.request }), let at = queuedAt(applied.live.time) else {
       return false
     }
     return removals.contains { removal in
-      removal.reason == .misdated && removal.vehicle == applied.vehicle && removal.at <= attempt.at
+      removal.reason == .misdated && removal.vehicle == applied.vehicle
+        && removal.at <= attempt.endedAt ?? attempt.at
         && queuedAt(removal.record.id).map { at < $0 } ?? false
     }
   }
