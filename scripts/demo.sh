@@ -152,9 +152,9 @@ endpoint=$url
 trust=''
 transport='plain HTTP/1.1 (with nghttpx, of nghttp2-proxy, it would be HTTP/2 over TLS)'
 if command -v nghttpx >/dev/null && command -v openssl >/dev/null; then
+  "$top/Tests/Interop/tls-front.sh" certificates "$work/tls"
   front_port=$((20000 + RANDOM % 6000))
   while (: <"/dev/tcp/127.0.0.1/$front_port") 2>/dev/null; do front_port=$((20000 + RANDOM % 6000)); done
-  "$top/Tests/Interop/tls-front.sh" certificates "$work/tls"
   setsid "$top/Tests/Interop/tls-front.sh" serve "$work/tls" good "$front_port" "${url##*:}" 2>/dev/null &
   front=$!
   for _ in $(seq 600); do
