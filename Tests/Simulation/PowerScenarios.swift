@@ -525,4 +525,19 @@ struct PowerScenarios {
         ], noise: 0))
     expect(world.wasParked == true)
   }
+
+  @Test("if another vehicle is named while the daemon starts again, the floor of 5 s does not hold for the first one")
+  func anotherVehicleWhileStarting() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 11_450_482, duration: 635, drive: .steady(0),
+        faults: [Fault(.swapped, 629..<630), Fault(.settingsWrong(mayConcernVehicle: false), 604..<605)],
+        acts: [
+          (630, .reload(vehicle: "truck-2")), (604, .reload(vehicle: "truck-1")), (223, .reload(vehicle: "truck-2")),
+          (616, .deleteDirectory(noticedAfter: 10_645)), (213, .powerCut(afterEffects: 0, seconds: 6)),
+        ], noise: 0, hasInstallationFaults: true))
+    let updates = world.server.applied.suffix(2)
+    expectEqual(updates.map(\.vehicle), ["truck-2", "truck-2"])
+    expect(updates.allSatisfy { (626..<631).contains($0.at) })
+  }
 }

@@ -293,7 +293,9 @@ extension World {
         continue
       }
       if let last, last.vehicle == attempt.vehicle, last.boots == attempt.boots, let before = arrivals[last.id] {
-        if arrival - before < 5 { violate("two accepted updates within \(arrival - before) s") }
+        if arrival - before < 5, !isForgotten(last, before: attempt) {
+          violate("two accepted updates within \(arrival - before) s")
+        }
         if last.runNumber == attempt.runNumber, arrival - repeatable(after: last, at: before) > 60 + transit,
           !hasPaused(from: before, to: arrival), !isOffOrSuspended(before..<arrival),
           !lacksToken(from: before, to: arrival)
@@ -310,6 +312,12 @@ extension World {
     {
       violate("\(second - before) s without an update at the end, while online")
     }
+  }
+
+  /// Whether the settings named another vehicle, and a new run began, between two updates of this vehicle: a run knows
+  /// the last update of the previous one only if it was one of the same vehicle.
+  private func isForgotten(_ last: Attempt, before attempt: Attempt) -> Bool {
+    last.runNumber != attempt.runNumber && starts[attempt.runNumber].map { $0 <= attempt.vehicleSince } ?? false
   }
 
   /// Whether a token request failed in this period, or the last token expired in it after the request for its successor
