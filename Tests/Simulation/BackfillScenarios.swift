@@ -385,4 +385,22 @@ struct BackfillScenarios {
     let misdated = world.removals.first { $0.reason == .misdated }
     expect(world.server.applied.contains { $0.live.time == misdated?.record.id })
   }
+
+  @Test("if the newest position is rejected after its vehicle is named again, an older one carries the queue")
+  func rejectedAfterVehicleAndBack() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 11_489_723, duration: 243, drive: .steady(14),
+        faults: [
+          Fault(.loss(0.7), 133..<150), Fault(.heldBack, 129..<248),
+          Fault(.answersSometimes(0.1, 400, "INVALID_ARGUMENT"), 151..<231),
+          Fault(.badConnections(every: 2, .answeredEarly), 124..<125), Fault(.unreachable, 57..<122),
+          Fault(.mostBytes(1000), 102..<247), Fault(.settingsUnreadable, 0..<60),
+        ],
+        acts: [
+          (214, .reload(vehicle: "truck-1")), (165, .reload(vehicle: "truck-2")), (215, .ask(.reload)),
+        ], noise: 0, settings: [.interval(5)], hasInstallationFaults: true))
+    let carried = world.server.applied.filter { $0.at > 230 }
+    expect(carried.count > 1 && Set(carried.map(\.live.time)).count == 1)
+  }
 }

@@ -248,11 +248,16 @@ extension World {
   }
 
   /// Whether the live position was queued before the settings named its vehicle again, and was sent before Fleet Engine
-  /// accepted any update since: the daemon no longer knows what it has delivered for this vehicle.
+  /// accepted any update with another one since: the daemon no longer knows what it has delivered for this vehicle.
   private func isFirstStored(_ attempt: Attempt, _ applied: FleetEngineServer.Applied) -> Bool {
     guard let (at, _, _) = recorded[Disk.Key(vehicle: applied.vehicle, id: applied.live.time)] else { return false }
     return at < attempt.vehicleSince
-      && !attempts.contains { attempt.vehicleSince <= $0.at && $0.id < attempt.id && $0.isAccepted }
+      && !server.applied.contains { other in
+        other.live.time != applied.live.time
+          && attempts.contains {
+            $0.id == other.request && attempt.vehicleSince <= $0.at && $0.id < attempt.id && $0.isAccepted
+          }
+      }
   }
 
   /// Whether Fleet Engine got each newer live position only by a request whose response was lost, and has rejected a
