@@ -133,4 +133,13 @@ struct NetworkScenarios {
         acts: [(81, .ask(.sendNow))], noise: 0, hasInstallationFaults: true, hasCertificates: true))
     expect(world.server.applied.contains { (119..<122).contains($0.at) })
   }
+
+  @Test("if the server refuses the first request after an outage unread, the next one is sent within 8 s")
+  func refusedAfterReturn() throws {
+    let world = try World.drive(
+      Scenario(seed: 1_473_450, duration: 340, drive: .steady(14), faults: [Fault(.unresolved, 282..<307)], noise: 0))
+    let attempts = world.attempts.filter { World.seconds($0.at) > 307 }.prefix(2)
+    expectEqual(attempts.map(\.isAccepted), [false, true])
+    expect(zip(attempts, attempts.dropFirst()).allSatisfy { $1.at - $0.at <= .milliseconds(8200) })
+  }
 }

@@ -597,10 +597,15 @@ extension World {
       let from = Double(fault.until)
       let tried = attempts.last { World.seconds($0.at) < from }
       guard let tried, World.seconds(tried.at) >= Double(fault.from), !tried.isAccepted else { continue }
+      // The server refuses one request in 40 unread, and never the one after it.
+      let refused = attempts.first {
+        from <= World.seconds($0.at) && World.seconds($0.at) <= from + 11 && $0.status == nil && !$0.isUnsent
+      }
       // Requests that hang end at their own deadline, and a token may be needed first.
       let ends = [
         tried.endedAt.map(World.seconds) ?? World.seconds(tried.at) + 15,
         fault.isQuick ? from : (lastFetch(before: from) ?? from) + 15,
+        refused?.endedAt.map(World.seconds) ?? from,
       ]
       // Without a default route, attempts are three minutes apart.
       let isSuppressed = scenario.acts.contains { if case .network(false) = $0.act { true } else { false } }
