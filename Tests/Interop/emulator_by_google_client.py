@@ -55,7 +55,7 @@ class Emulator:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"} if token else {}
         request = urllib.request.Request(self.url + path, data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=5) as answer:
             return json.load(answer)
 
     def client(self, vehicle):

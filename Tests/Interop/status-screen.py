@@ -103,7 +103,7 @@ class Window:
     def end(self, what, status):
         """Checks that the program exits in this way, and restores the terminal."""
         try:
-            found = self.process.wait(30)
+            found = self.process.wait(5)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -240,7 +240,7 @@ interval = "1s"
         # The shell sets them once it has noticed the exit.
         shell.wait("after it all: termios as before", lambda _: termios.tcgetattr(shell.slave) == attributes)
         shell.press(b"exit\n")
-        shell.process.wait(30)
+        shell.process.wait(5)
 
         for name, number in (("SIGTERM", signal.SIGTERM), ("SIGHUP", signal.SIGHUP), ("SIGQUIT", signal.SIGQUIT)):
             window = Window(watch)
@@ -277,7 +277,7 @@ interval = "1s"
                 [f"{BIN}/fleet-locationctl", *watch, *arguments], stdout=subprocess.PIPE, text=True)
             check("a line of a stream", read(stream.stdout.readline().strip()))
             stream.stdout.close()
-            check("a stream ends when the reader closes the pipe", stream.wait(30) == 0)
+            check("a stream ends when the reader closes the pipe", stream.wait(5) == 0)
         check("nonsense is refused", ctl("status", "--watch", "soon").returncode == 64)
     finally:
         if daemon:

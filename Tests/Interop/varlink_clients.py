@@ -95,7 +95,7 @@ endpoint = "http://127.0.0.1:{port}"
 
     def clear_faults(self):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/debug/faults", method="DELETE")
-        urllib.request.urlopen(request, timeout=60).read()
+        urllib.request.urlopen(request, timeout=5).read()
 
     def connect(self, path=None):
         client = socket.socket(socket.AF_UNIX)

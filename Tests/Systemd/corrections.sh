@@ -237,7 +237,7 @@ for file in /run/late/token-provider $etc/late-provider; do
   inside systemctl stop fleet-locationd
 done
 # A daemon that fails while the timer's service is still running must be started again.
-wait_between_tries 300ms
+wait_between_tries 100ms
 inside rm "$file"
 ! inside systemctl start fleet-locationd 2>/dev/null || fail "it starts without its credential"
 before=$(tries)

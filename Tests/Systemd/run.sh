@@ -847,7 +847,7 @@ inside grep -q pastLocations /run/record.jsonl || fail "no past position has arr
 step "stop: systemd waits for stop_timeout, which is longer than TimeoutStopSec=, and leaves the network up until then"
 printf '[reporting]\nstop_timeout = "8s"\n' | write /etc/fleet-locationd/conf.d/stop.toml
 inside systemctl reload fleet-locationd || fail "reload of stop_timeout"
-printf '[Service]\nTimeoutStopSec=2s\n' | write /etc/systemd/system/fleet-locationd.service.d/stop.conf
+printf '[Service]\nTimeoutStopSec=1s\n' | write /etc/systemd/system/fleet-locationd.service.d/stop.conf
 # In place of the units of the network programs.
 networks="iwd connman dhcpcd wpa_supplicant wpa_supplicant@wlan0"
 for network in $networks; do
@@ -930,7 +930,7 @@ step "a drive that ends while Fleet Engine is down: systemd waits for drain_time
 drive=fleet-locationd@drive
 settings drive-1 drive
 inside sed -i 's|^type = "simulated"|&\nloop = false\npace = 20\nspeed = "400 km/h"|' /etc/fleet-locationd/drive.toml
-printf '[Service]\nTimeoutStopSec=2s\n' | write /etc/systemd/system/$drive.service.d/stop.conf
+printf '[Service]\nTimeoutStopSec=1s\n' | write /etc/systemd/system/$drive.service.d/stop.conf
 inside systemctl daemon-reload
 fault '{"target": "update", "vehicle": "drive-1", "status": 503, "for_ms": 3600000}'
 inside systemctl start $drive || fail "start of the drive"

@@ -4,7 +4,7 @@ import Foundation
 /// The NMEA 0183 sentences of a synthetic drive.
 struct NMEADrive {
   /// The position and its time.
-  private(set) var latitude: Double
+  private(set) var latitude = 48.1
   var longitude = 11.5
   private(set) var date: Date
   /// Seconds between positions.
@@ -12,11 +12,8 @@ struct NMEADrive {
   /// Degrees of latitude between positions, enough for the daemon to detect motion.
   var step = 0.000_1
 
-  /// - Parameters:
-  ///   - date: the time of the first position.
-  ///   - latitude: that of the first position.
-  init(from date: Date = Date(), latitude: Double = 48.1) {
-    self.latitude = latitude
+  /// - Parameter date: the time of the first position.
+  init(from date: Date = Date()) {
     // Rounded to tenths of a second, so that the sentences have the exact time.
     self.date = Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 10).rounded() / 10)
   }

@@ -74,12 +74,12 @@ class Town:
         self._emulate(int(self.url.rsplit(":", 1)[1]))
 
     def stats(self):
-        with urllib.request.urlopen(f"{self.url}/debug/stats", timeout=60) as answer:
+        with urllib.request.urlopen(f"{self.url}/debug/stats", timeout=5) as answer:
             return json.load(answer)
 
     def story(self):
         """The emulator's list of what has happened, as a new page gets it."""
-        with urllib.request.urlopen(f"{self.url}/map/events", timeout=60) as events:
+        with urllib.request.urlopen(f"{self.url}/map/events", timeout=5) as events:
             state = next(line for line in events if line.startswith(b"data: "))
         return json.loads(state.removeprefix(b"data: "))["story"]
 
