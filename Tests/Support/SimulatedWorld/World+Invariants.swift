@@ -599,7 +599,7 @@ extension World {
       guard let tried, World.seconds(tried.at) >= Double(fault.from), !tried.isAccepted else { continue }
       // The server refuses one request in 40 unread, and never the one after it.
       let refused = attempts.first {
-        from <= World.seconds($0.at) && World.seconds($0.at) <= from + 11 && $0.status == nil && !$0.isUnsent
+        from <= World.seconds($0.at) && World.seconds($0.at) <= from + 11 && $0.isUnprocessed
       }
       // Requests that hang end at their own deadline, and a token may be needed first.
       let ends = [

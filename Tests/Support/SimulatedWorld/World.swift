@@ -94,6 +94,8 @@ final class World {
     var boots: Int
     /// Whether no connection was established for it.
     var isUnsent = false
+    /// Whether the server refused it unread.
+    var isUnprocessed = false
     /// The wait that the response asked for; nil if none.
     var askedWait: Duration?
   }
@@ -446,6 +448,7 @@ final class World {
           switch failure.kind {
           case .unresolved, .unreachable, .refused, .certificateNotYetValid, .certificateExpired, .certificateUntrusted:
             attempts[index].isUnsent = true
+          case .unprocessed: attempts[index].isUnprocessed = true
           default: break
           }
         }
