@@ -330,14 +330,14 @@ final class StorePerformerTests {
     performer.configure(settings(.seconds(60)), vehicle: other)
     memory.forget()
     reports = []
-    performer.start()
+    performer.useSettings()
     expectEqual(reported, ["restored []"])
     try add([7], to: performer)
     performer.handle(.forgetOthers(before: Timestamp(seconds: 2)))
     performer.configure(settings(.seconds(60)), vehicle: truck)
     memory.forget()
     reports = []
-    performer.start()
+    performer.useSettings()
     expectEqual(reported, ["restored [2, 3]"])
     performer.close()
     try expectEqual(stored(for: other), [7])
@@ -350,7 +350,7 @@ final class StorePerformerTests {
     try add(1...3, to: performer)
     let elsewhere = temporary("elsewhere")
     performer.configure(settings(.seconds(60), in: elsewhere), vehicle: truck)
-    performer.start()
+    performer.useSettings()
     performer.close()
     try expectEqual(stored(in: elsewhere), [1, 2, 3])
   }
@@ -394,6 +394,8 @@ private final class StoreDriver {
   func configure(_ settings: StoreAgent.Configuration, vehicle: FleetEngineVehicle) {
     handle(.configured(settings, vehicle))
   }
+
+  func useSettings() { handle(.settingsInUse) }
 
   func close() {
     handle(.close)

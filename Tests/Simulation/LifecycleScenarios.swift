@@ -74,6 +74,23 @@ struct LifecycleScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
+  @Test("after a reload just after the start, before the file was opened, each vehicle gets its own stored positions")
+  func reloadBeforeRestore() throws {
+    // The file is opened at second 112 for a position of truck-2, which is due to be read then, in the same call as
+    // truck-1 is configured again.
+    let world = try World.drive(
+      Scenario(
+        seed: 11_530_254, duration: 113, drive: .steady(0),
+        acts: [
+          (105, .reload(vehicle: "truck-2")), (110, .reload(vehicle: "truck-1")),
+          (17, .powerCut(afterEffects: 0, seconds: 6)), (103, .kill(afterEffects: 0, seconds: 2)),
+          (42, .edit(isTokenWrong: true, confirm: 120)),
+        ], noise: 0, settings: [.commitInterval(1)], hasModem: true, hasInstallationFaults: true,
+        hasCertificates: true))
+    let kept = world.pending.mapValues { $0.keys.map { ($0 - Scenario.boot).inSeconds }.sorted() }
+    expectEqual(kept, ["truck-1": [49, 59, 108], "truck-2": [108]])
+  }
+
   @Test("on a good network, the first update after a reload to another vehicle is sent within two seconds")
   func quickReload() throws {
     let world = try World.drive(Scenario(duration: 400, acts: [(300, .reload(vehicle: "truck-2"))]))

@@ -409,36 +409,56 @@ struct StoreAgentTests {
   func otherVehicle() throws {
     var bench = Bench.open()
     _ = try bench.add(7)
-    _ = try bench.add(3)
     expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.other)), [])
+    // The previous vehicle is still in use.
+    _ = try bench.add(3)
+    expectEqual(bench.handle(.settingsInUse), ["commit +3 +7"])
     _ = try bench.add(7)
     _ = try bench.add(1)
-    expectEqual(bench.handle(.start), ["commit +3 +7 truck-2:+1 truck-2:+7"])
     expectEqual(bench.handle(.ended(.committed)), ["read truck-2"])
     expectEqual(bench.handle(.ended(.read([try Self.record(9)]))), ["restored [9]"])
+    expectEqual(bench.advance(), ["commit truck-2:+1 truck-2:+7"])
+    _ = bench.handle(.ended(.committed))
     expectEqual(bench.remove(7), [])
     expectEqual(bench.advance(), ["commit truck-2:-7"])
   }
 
-  @Test("if a write is due when the vehicle changes, the new vehicle's positions are read only after `start`")
+  @Test("if a write is due when the vehicle changes, the new vehicle's positions are read once the settings are in use")
   func dueAtNewSettings() throws {
     var bench = Bench.open()
     _ = try bench.add(7, at: 0)
     expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.other), at: 5), ["commit +7"])
+    expect(!bench.agent.isSettled)
     expectEqual(bench.handle(.ended(.committed)), [])
-    expectEqual(bench.handle(.start), ["read truck-2"])
+    expect(bench.agent.isSettled)
+    expectEqual(bench.handle(.settingsInUse), ["read truck-2"])
     expectEqual(bench.handle(.ended(.read([try Self.record(9)]))), ["restored [9]"])
   }
 
-  @Test("stored records of a vehicle that is no longer configured are not restored")
-  func replacedVehicle() throws {
+  @Test("until the settings of another vehicle are in use, changes are the previous vehicle's, and nothing is restored")
+  func previousVehicle() throws {
+    var bench = Bench()
+    _ = try bench.add(2)
+    expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.other)), [])
+    expectEqual(bench.handle(.start), ["open /a"])
+    expect(!bench.agent.isSettled)
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +2"])
+    expectEqual(bench.handle(.ended(.committed)), ["healthy"])
+    expect(bench.agent.isSettled)
+    expectEqual(bench.handle(.settingsInUse), ["read truck-2"])
+    expectEqual(bench.handle(.ended(.read([try Self.record(9)]))), ["restored [9]"])
+  }
+
+  @Test("a vehicle whose stored positions are being read gets them before the settings of another vehicle are in use")
+  func readingAtNewSettings() throws {
     var bench = Bench()
     _ = bench.handle(.start)
     expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-1"])
-    _ = bench.handle(.configured(Self.configuration("/a"), Self.other))
-    expectEqual(bench.handle(.start), [])
-    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["read truck-2"])
-    expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
+    expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.other)), [])
+    expect(!bench.agent.isSettled)
+    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]", "healthy"])
+    expectEqual(bench.handle(.settingsInUse), ["read truck-2"])
+    expectEqual(bench.handle(.ended(.read([]))), ["restored []"])
   }
 
   // MARK: - Settings and the end
@@ -450,7 +470,8 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.truck)), ["commit +1"])
     expectEqual(bench.handle(.ended(.committed)), ["close", "starts over"])
     expectEqual(bench.handle(.snapshot([try Self.record(1), try Self.record(0)])), [])
-    expectEqual(bench.handle(.start), ["open /b"])
+    expect(bench.agent.isSettled)
+    expectEqual(bench.handle(.settingsInUse), ["open /b"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +0 +1"])
     expectEqual(bench.handle(.ended(.committed)), ["read truck-1"])
     expectEqual(bench.handle(.ended(.read([]))), ["restored []"])
@@ -465,11 +486,12 @@ struct StoreAgentTests {
     _ = try bench.add(1)
     expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.other)), ["close", "starts over"])
     expectEqual(bench.handle(.snapshot([try Self.record(1)])), [])
-    // The new file does not wait for the retry of the old one. Nothing is written before `start`.
-    expectEqual(bench.deadline, bench.now + 5)
+    // Nothing is written before the settings are in use, and the new file does not wait for the retry of the old one.
+    expectNil(bench.deadline)
     _ = try bench.add(2)
-    expectEqual(bench.handle(.start), ["open /b"])
-    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 truck-2:+2"])
+    expectEqual(bench.handle(.settingsInUse), ["open /b"])
+    _ = try bench.add(3)
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 +2 truck-2:+3"])
     expectEqual(bench.handle(.ended(.committed)), ["read truck-2"])
   }
 
@@ -480,15 +502,16 @@ struct StoreAgentTests {
     _ = bench.handle(.configured(Self.configuration("/b"), Self.truck))
     expectEqual(bench.fail(.other), ["close", "memory only: why", "close", "starts over"])
     _ = bench.handle(.snapshot([try Self.record(1)]))
-    expectEqual(bench.handle(.start), ["open /b"])
+    expectEqual(bench.handle(.settingsInUse), ["open /b"])
   }
 
-  @Test("a store that is started before it gets the positions in memory opens its file when it gets them")
+  @Test("a store that is started while its directory changes opens its file in the new one")
   func startWhileMoving() throws {
     var bench = Bench.open()
     expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.truck)), ["close", "starts over"])
     expectEqual(bench.handle(.start), [])
-    expectEqual(bench.handle(.snapshot([])), ["open /b"])
+    expectEqual(bench.handle(.snapshot([])), [])
+    expectEqual(bench.handle(.settingsInUse), ["open /b"])
   }
 
   @Test("without a directory the store reports that it is off; when a directory is set, all records are written")
@@ -500,13 +523,14 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.start), [])
     expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.truck)), ["close", "starts over"])
     _ = bench.handle(.snapshot([try Self.record(1)]))
-    expectEqual(bench.handle(.start), ["open /a"])
-    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
+    try expectEqual(bench.add(2), [])
+    expectEqual(bench.handle(.settingsInUse), ["open /a"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1 +2"])
     _ = bench.handle(.ended(.committed))
     expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
     expectEqual(bench.handle(.configured(Self.configuration(nil), Self.truck)), ["close", "starts over"])
     _ = bench.handle(.snapshot([try Self.record(1)]))
-    expectEqual(bench.handle(.start), ["off"])
+    expectEqual(bench.handle(.settingsInUse), ["off"])
     expectEqual(bench.handle(.close), ["close"])
   }
 
@@ -517,11 +541,11 @@ struct StoreAgentTests {
     var larger = Self.configuration("/a")
     larger.maxSize *= 2
     expectEqual(bench.handle(.configured(larger, Self.truck)), [])
-    expectEqual(bench.handle(.start), ["close", "open /a"])
+    expectEqual(bench.handle(.settingsInUse), ["close", "open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), ["commit +1"])
     expectEqual(bench.handle(.ended(.committed)), [])
     expectEqual(bench.handle(.configured(larger, Self.truck)), [])
-    expectEqual(bench.handle(.start), [])
+    expectEqual(bench.handle(.settingsInUse), [])
   }
 
   @Test("a maximum size that changes during a write applies after it")
@@ -532,8 +556,9 @@ struct StoreAgentTests {
     var larger = Self.configuration("/a")
     larger.maxSize *= 2
     expectEqual(bench.handle(.configured(larger, Self.truck)), [])
-    expectEqual(bench.handle(.start), [])
-    expectEqual(bench.handle(.ended(.committed)), ["close", "open /a"])
+    expect(!bench.agent.isSettled)
+    expectEqual(bench.handle(.ended(.committed)), [])
+    expectEqual(bench.handle(.settingsInUse), ["close", "open /a"])
     expectEqual(bench.handle(.ended(.opened(nil))), [])
   }
 
@@ -541,6 +566,7 @@ struct StoreAgentTests {
   func interval() throws {
     var bench = Bench.open()
     _ = bench.handle(.configured(Self.configuration("/a", interval: .seconds(30)), Self.truck))
+    expectEqual(bench.handle(.settingsInUse), [])
     _ = try bench.add(1)
     expectEqual(bench.deadline, 30)
   }

@@ -84,8 +84,8 @@ extension Run {
     if settings.confirmation?.isOver == true { publication.settings.unconfirmedReason = unconfirmedReason }
     effects.append(.useSettings)
     servePositions(new.configuration, at: now, observer, &effects)
+    feedStore(.settingsInUse, at: now.boot, &effects)
     pass(.configure(new.configuration.vehicle, lockedBy: new.holder), at: now, observer, &effects)
-    feedStore(.start, at: now.boot, &effects)
     passStoreReports(at: now, observer, &effects)
     effects.append(.event(.reloaded))
     effects += new.configuration.warnings.map { .event(.settingsWarning($0)) }

@@ -33,8 +33,7 @@ package struct StoreAgent: Sendable {
 
   /// What happened: changes of the backlog, outcomes of operations, new settings.
   package enum Input: Equatable, Sendable {
-    /// The vehicle's agent is ready for `restored`: it requested `readStore`, or has the settings of `configured`.
-    /// Skips the backoff.
+    /// The vehicle's agent is ready for `restored`: `VehicleAgent.Effect.readStore`. Skips the backoff.
     case start
     /// The backlog has changed: `VehicleAgent.Effect.backlog`.
     case changed(Backlog.Change)
@@ -52,8 +51,12 @@ package struct StoreAgent: Sendable {
     case deadline
     /// The current operation has ended.
     case ended(Outcome)
-    /// New settings, which the vehicle's agent does not have yet.
+    /// New settings, which the vehicle's agent does not have yet. Until `settingsInUse` its changes belong to the
+    /// previous vehicle, and no stored positions are reported.
     case configured(Configuration, FleetEngineVehicle)
+    /// The vehicle's agent is about to get the settings of `configured`, and is then ready for `restored`. To be passed
+    /// once `isSettled`, without a report that was not passed on. Skips the backoff.
+    case settingsInUse
     /// Write what is pending, and close the file. No effects follow.
     case close
   }
@@ -186,10 +189,12 @@ package struct StoreAgent: Sendable {
     case refilling(Attempt)
     case committing(Attempt)
     case makingRoom(Attempt, after: Failure)
-    case reading(FleetEngineVehicle, Attempt)
+    case reading(Attempt)
     case forgetting
-    /// The directory changes, and the new file is filled after the snapshot has arrived.
+    /// The directory changes: the old file is closed, and the snapshot of the memory is awaited.
     case moving
+    /// What is in memory is pending, for the file in the directory of the next settings.
+    case moved
     case ended
   }
 
@@ -204,7 +209,7 @@ package struct StoreAgent: Sendable {
 
   private var configuration: Configuration
   private var vehicle: FleetEngineVehicle
-  /// New settings with another directory, while pending changes are written to the old file.
+  /// The settings of `configured`, until they are in use.
   private var nextSettings: (configuration: Configuration, vehicle: FleetEngineVehicle)?
   private var state = State.closed
   private var pending = PendingWrites()
@@ -223,7 +228,7 @@ package struct StoreAgent: Sendable {
   private var isFileVerified = false
   /// The stored positions of the vehicle have not been reported yet.
   private var isRestorePending = true
-  /// The vehicle's agent is ready for the stored positions. Until `start` it has the old settings.
+  /// The vehicle's agent is ready for the stored positions.
   private var isReady = false
   private var reported: BacklogStoreState?
 
@@ -240,8 +245,17 @@ package struct StoreAgent: Sendable {
     return isFailing ? gate.notBefore : dueAt
   }
 
-  /// Whether no operation is in progress, and the settings of `configured` are in use.
-  package var isSettled: Bool { (state == .open || state == .closed || state == .ended) && nextSettings == nil }
+  /// Whether no operation is in progress, and nothing is left to write with the settings before `configured`.
+  package var isSettled: Bool {
+    switch state {
+    case .open, .closed: !isMoveDue
+    case .moved, .ended: true
+    case .opening, .refilling, .committing, .makingRoom, .reading, .forgetting, .moving: false
+    }
+  }
+
+  /// The directory of the next settings is another one.
+  private var isMoveDue: Bool { nextSettings.map { $0.configuration.directory != configuration.directory } ?? false }
 
   /// Whether the file is closed after `close`.
   package var hasEnded: Bool { state == .ended }
@@ -272,7 +286,8 @@ package struct StoreAgent: Sendable {
       return [.perform(.forgetOthers(sparing: vehicle, before: time))]
     case .deadline: break
     case .ended(let outcome): return ended(outcome, at: now)
-    case .configured(let new, let vehicle): configure(new, vehicle)
+    case .configured(let new, let vehicle): nextSettings = (new, vehicle)
+    case .settingsInUse: useSettings()
     case .close:
       isClosing = true
       resetBackoff()
@@ -281,7 +296,7 @@ package struct StoreAgent: Sendable {
   }
 
   private mutating func enqueue(_ change: Backlog.Change, at now: BootInstant) {
-    guard configuration.directory != nil else { return }
+    guard configuration.directory != nil || state == .moved else { return }
     pending.add(change, of: vehicle)
     dueAt = pending.isEmpty ? nil : dueAt ?? now + commitInterval
   }
@@ -293,7 +308,7 @@ package struct StoreAgent: Sendable {
   /// Begins the next operation, unless one is in progress.
   private mutating func proceed(at now: BootInstant) -> [Effect] {
     guard state == .open || state == .closed else { return [] }
-    if nextSettings != nil {
+    if isMoveDue {
       // Write what is pending to the old file, if possible.
       if state == .open, !pending.isEmpty { return commit(Attempt(), at: now) }
       state = .moving
@@ -352,12 +367,10 @@ package struct StoreAgent: Sendable {
       guard dropped > 0 else { return recover(attempt, from: full, at: now) }
       attempt.dropped += dropped
       return commit(attempt, at: now)
-    case (.makingRoom(let attempt, _), .failed(let failure)), (.reading(_, let attempt), .failed(let failure)):
+    case (.makingRoom(let attempt, _), .failed(let failure)), (.reading(let attempt), .failed(let failure)):
       return recover(attempt, from: failure, at: now)
-    case (.reading(let subject, _), .read(let records, let damaged, let orphaned, let excess)):
+    case (.reading, .read(let records, let damaged, let orphaned, let excess)):
       state = .open
-      // The settings have since changed to another vehicle: ignore the result.
-      guard subject == vehicle else { return [] }
       isRestorePending = false
       let lost = damaged.count + orphaned
       if !damaged.isEmpty { enqueue(.removed(damaged, .damaged), at: now) }
@@ -382,12 +395,13 @@ package struct StoreAgent: Sendable {
       (state, dueAt) = (.open, now + StoreAgent.batchPause)
       return dropped
     }
-    // At the end of the run the stored positions remain in the file for the next run.
-    guard isRestorePending, isReady, !isClosing else {
+    // At the end of the run the stored positions remain in the file for the next run. New settings may name another
+    // vehicle.
+    guard isRestorePending, isReady, nextSettings == nil, !isClosing else {
       state = .open
       return dropped + report(.healthy)
     }
-    state = .reading(vehicle, Attempt(hasReplaced: attempt.hasReplaced))
+    state = .reading(Attempt(hasReplaced: attempt.hasReplaced))
     return dropped + [.perform(.read(vehicle))]
   }
 
@@ -433,21 +447,24 @@ package struct StoreAgent: Sendable {
       pending.startOver(records, of: vehicle)
       dueAt = pending.isEmpty ? nil : now + commitInterval
       resetBackoff()
-      isRestorePending = true
-      if let nextSettings { (configuration, vehicle) = nextSettings }
-      nextSettings = nil
-      state = .closed
+      state = .moved
       return []
     default: return []
     }
   }
 
-  private mutating func configure(_ new: Configuration, _ newVehicle: FleetEngineVehicle) {
-    isReady = false
-    guard new.directory == configuration.directory else { return nextSettings = (new, newVehicle) }
+  private mutating func useSettings() {
+    guard let (new, newVehicle) = nextSettings else { return }
+    nextSettings = nil
+    if state == .moved {
+      state = .closed
+      isRestorePending = true
+    }
     if newVehicle != vehicle { isRestorePending = true }
     if new.maxSize != configuration.maxSize { isLimitOutdated = true }
     (configuration, vehicle) = (new, newVehicle)
+    isAttemptRequested = true
+    isReady = true
   }
 
   // MARK: - Reports

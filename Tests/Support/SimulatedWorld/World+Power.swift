@@ -23,7 +23,7 @@ extension World {
       if !scenario.keepsRuntimeFiles { storedRunState = nil }
     }
     loseUnwritten()
-    thinnedWithin = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
+    if let run = daemon.run { noteThinning(in: run.vehicle) }
     abandonUpdate()
     dropConnection()
     (fetch, deadline, lastPlan) = (nil, nil, nil)

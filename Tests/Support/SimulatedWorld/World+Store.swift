@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Delivery
 import Authorization
 import Connectivity
 import Daemon
@@ -96,6 +97,11 @@ extension World {
     guard openFile.troubledSince == nil else { return }
     let missing = (pending[vehicle] ?? [:]).keys.filter { disk.held[vehicle]?[$0] == nil }
     if !missing.isEmpty { violate("\(missing.count) positions are not on disk at the end") }
+  }
+
+  /// This memory of the backlog is about to end.
+  func noteThinning(in vehicle: VehicleAgent) {
+    thinnedWithin = max(thinnedWithin, vehicle.delivery.backlog.thinnedWithin)
   }
 
   /// Checks that all stored positions are restored.

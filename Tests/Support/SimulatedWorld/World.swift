@@ -164,6 +164,8 @@ final class World {
   private var hasSettings = false
   /// Settings, credentials and directories.
   var installation = Installation()
+  /// The settings that were read and are not in use yet.
+  private var nextConfiguration: Daemon.Configuration?
   /// Whether another process has locked the vehicle of the settings that were read.
   private var isNextVehicleInUse = false
   /// The data that the daemon has published.
@@ -395,6 +397,7 @@ final class World {
   /// Replaces the daemon with a new process, for the next `launch`.
   func replaceDaemon(by new: Daemon) {
     daemon = new
+    nextConfiguration = nil
     isRunning = false
     settled = nil
   }
@@ -592,16 +595,12 @@ final class World {
       scenario.daemonConfiguration(new, parts: edition.parts(of: other), kept: kept), lockedBy: holder)
   }
 
-  /// Whether the daemon has switched to the vehicle of the settings. Until then, it stores the positions of the
-  /// previous one.
-  private var hasNewSettings: Bool { agent.configuration.delivery.endpoint.vehicle.vehicleID == vehicle }
-
-  /// The daemon is about to use these settings.
+  /// The daemon uses these settings from now on. Until then, it stores the positions of the previous vehicle.
   private func configure(_ configuration: Daemon.Configuration) {
+    nextConfiguration = nil
     let new = configuration.vehicle
     self.configuration = new
     begin(configuration.parts)
-    thinnedWithin = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
     let other = new.delivery.endpoint.vehicle.vehicleID
     guard other != vehicle else { return }
     unrestored = pending
@@ -651,7 +650,7 @@ final class World {
         cover(input)
         switch input {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))):
-          if !areRejected(new, input) { configure(new) }
+          if !areRejected(new, input) { if isRunning { nextConfiguration = new } else { configure(new) } }
         // Without settings, the daemon does not notice such an input.
         case .vehicle(let input) where isRunning: reach.note(input, at: now)
         default: break
@@ -688,6 +687,7 @@ final class World {
         calls += 1
         planned = checkPlan(of: vehicle)
       }
+      if case .toVehicle(.configure) = message { noteThinning(in: vehicle) }
       if case .toVehicle(.source(_, .fix(let fix))) = message, case .ofDay = fix.time { hasFixWithoutDate = true }
       messages.append((message, hasFixWithoutDate ? vehicle.state : nil, vehicle.isParked))
     }
@@ -733,7 +733,7 @@ final class World {
     {
       violate("the position of \(time.rfc3339) counts as reported, and is neither queued nor delivered")
     }
-    if copy.count != settled.backlogCount, hasNewSettings {
+    if copy.count != settled.backlogCount {
       violate("the copy of the backlog has another number of records")
     }
     if hasBacklogChanged, copy.count < 200 || calls % 64 == 0 {
@@ -813,6 +813,7 @@ final class World {
     for (index, (message, before, _)) in messages.enumerated() {
       cover(message)
       switch message {
+      case .toVehicle(.configure): if let nextConfiguration { configure(nextConfiguration) }
       case .toVehicle(.restored(let records)): restore(records)
       case .toVehicle(.store(.healthy)): openFile.troubledSince = nil
       case .toVehicle(.source(let id, .fix(let fix))):
@@ -828,7 +829,7 @@ final class World {
         hasBacklogChanged = true
         follow(change)
       case .fromVehicle(.backlogSnapshot(let records)):
-        if Set(records.map(\.id)) != Set(copy.keys), hasNewSettings {
+        if Set(records.map(\.id)) != Set(copy.keys) {
           violate("a store that starts over gets another backlog")
         }
       case .fromVehicle(.needFixes(let areNeeded)): needFixes(areNeeded)
@@ -904,7 +905,9 @@ final class World {
     record(request)
     if update != nil { violate("two updates in flight") }
     // Until new settings are in force, the daemon uses the vehicle of the previous ones.
-    if inUseSince != nil, hasNewSettings { violate("an update while another daemon has locked the vehicle") }
+    if inUseSince != nil, nextConfiguration == nil, vehicleInForce.name == vehicle {
+      violate("an update while another daemon has locked the vehicle")
+    }
     checkDuty(of: request)
     if let last = attempts.last, last.boots == boots, now - last.at < .seconds(1) {
       violate("two attempts within a second")
@@ -931,7 +934,7 @@ final class World {
       dropConnection()
     }
     let flight = Flight(
-      request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline, badConnection: bad,
+      request: request, sentAt: now, vehicle: vehicleInForce.name, endsBy: now + request.deadline, badConnection: bad,
       isOnReusedConnection: isConnected && hasConnectionAnswered)
     update = (id, flight)
     switch obstacle {
@@ -1032,12 +1035,12 @@ final class World {
     if fetches.count >= 12, fetches[fetches.count - 12] >= startedAt, now - fetches[fetches.count - 12] < .seconds(60) {
       violate("more than twelve token fetches in a minute")
     }
-    if request.url != "https://tokens.test/\(installation.inForce.path)/\(vehicle)" {
+    if request.url != "https://tokens.test/\(installation.inForce.path)/\(vehicleInForce.name)" {
       violate("a token for another vehicle: \(request.url)")
     }
     fetches.append(now)
     if installation.inForce.isTokenWrong { wrongFetches.append(now) }
-    let flight = Flight(request: request, sentAt: now, vehicle: vehicle, endsBy: now + request.deadline)
+    let flight = Flight(request: request, sentAt: now, vehicle: vehicleInForce.name, endsBy: now + request.deadline)
     fetch = (id, flight)
     if scenario.isActive(at: second, { if case .providerDown = $0 { true } else { false } }) {
       coverage.faults.cover(.providerDown)
