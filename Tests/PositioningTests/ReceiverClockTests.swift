@@ -52,6 +52,18 @@ struct ReceiverClockTests {
     expect(clock.offset == offset && offset >= .seconds(3598))
   }
 
+  @Test("the time by another source corrects a clock more closely than a slow response, unless it is out of its bounds")
+  func otherSource() {
+    let bounds = TimeBounds(
+      Self.truth + .seconds(6), precision: .seconds(1), since: .boot, until: .boot + .seconds(12))
+    func error(_ otherTime: Timestamp) -> Duration? {
+      ReceiverClock.error(
+        of: Self.truth + .seconds(20 + 50_000_000), bounds, at: .boot + .seconds(20), otherTime: otherTime)
+    }
+    expectEqual(error(Self.truth + .seconds(19)), .seconds(50_000_001))
+    expectEqual(error(Self.truth + .seconds(40)), .seconds(50_000_007))
+  }
+
   @Test(
     "even if the response took 12 s, local time is corrected exactly, and no other correction leaves a timestamp ahead")
   func localTime() {

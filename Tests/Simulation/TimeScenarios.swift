@@ -184,6 +184,18 @@ struct TimeScenarios {
         ], noise: 0.0, isDateless: true, hasCertificates: true))
   }
 
+  @Test("after a slow response a receiver's clock is corrected by that of the other receiver, which was used before")
+  func correctedByOtherReceiver() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 11_527_304, duration: 408, drive: .steady(14.0),
+        faults: [Fault(.slow(14), 370..<392), Fault(.noTime, 258..<389), Fault(.ahead(50_000_000), 388..<411)],
+        acts: [(291, .suspend(79)), (239, .powerCut(afterEffects: 0, seconds: 32))], wallError: 946_080_000, noise: 0.0,
+        secondReceiver: .init(lag: 3000, metresOff: 0.0), hasInstallationFaults: true, hasCertificates: true))
+    expect(world.events.contains { if case .receiverClock = $0.event { true } else { false } })
+    expect(world.removals.allSatisfy { $0.reason == .delivered })
+  }
+
   @Test("slow responses that are an hour ahead correct a receiver clock that jumps later, so its positions may be late")
   func leapsAfterSlowResponses() throws {
     let world = try World.drive(
@@ -372,7 +384,7 @@ struct TimeScenarios {
         seed: 10_989_699, duration: 320, drive: .steady(14.0),
         faults: [Fault(.noFix, 310..<321), Fault(.serverClock(3600), 294..<310)], noise: 0.0, isDateless: true,
         secondReceiver: .init(lag: 8000, metresOff: 0.0), hasInstallationFaults: true, hasCertificates: true))
-    expectEqual(world.server.applied.last?.live.time, Scenario.boot + .milliseconds(3_918_200))
+    expectEqual(world.server.applied.last?.live.time, Scenario.boot + .milliseconds(3_919_200))
   }
 
   @Test(

@@ -155,7 +155,11 @@ package struct FixFilter: Sendable {
   package mutating func noteUnread(until now: BootInstant) { lastArrival = now }
 
   /// Filters a fix that arrived at `now`.
-  package mutating func evaluate(_ fix: Fix, at now: Moment) -> Result<Accepted, FixRejection> {
+  ///
+  /// - Parameter otherTime: the time by the clock of another source, which was used last; nil if there is none.
+  package mutating func evaluate(
+    _ fix: Fix, at now: Moment, otherTime: Timestamp? = nil
+  ) -> Result<Accepted, FixRejection> {
     switch fix.time {
     case .utc: datelessSince = nil
     case .ofDay: datelessSince = datelessSince ?? now.boot
@@ -166,7 +170,7 @@ package struct FixFilter: Sendable {
     let silence = now.boot - previousArrival
     lastArrival = now.boot
     let time: Timestamp
-    switch timestamp(of: fix, at: now) {
+    switch timestamp(of: fix, at: now, otherTime: otherTime) {
     case .success(let settled): time = settled
     case .failure(let rejection): return .failure(rejection)
     }
@@ -253,7 +257,9 @@ package struct FixFilter: Sendable {
 
   // MARK: - Time
 
-  private mutating func timestamp(of fix: Fix, at now: Moment) -> Result<Timestamp, FixRejection> {
+  private mutating func timestamp(
+    of fix: Fix, at now: Moment, otherTime: Timestamp?
+  ) -> Result<Timestamp, FixRejection> {
     let stamp: Timestamp
     switch fix.time {
     case nil: return .failure(.noTime)
@@ -267,7 +273,7 @@ package struct FixFilter: Sendable {
       stamp = dated
     }
     switch clock.check(
-      stamp, bounds: timeBounds, after: reference.map { ($0.time, $0.arrival) },
+      stamp, bounds: timeBounds, after: reference.map { ($0.time, $0.arrival) }, otherTime: otherTime,
       agreement: (FixFilter.agreementCount, FixFilter.agreementTime), at: now.boot)
     {
     case .settled(let change):

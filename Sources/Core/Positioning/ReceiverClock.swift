@@ -34,10 +34,11 @@ package struct ReceiverClock: Sendable {
   ///   - bounds: time bounds; nil if only the receiver has the time.
   ///   - accepted: the time of the last accepted fix, and its arrival: a receiver whose clock has jumped since then had
   ///     the right time.
+  ///   - otherTime: the time by the clock of another source, which was used last; nil if there is none.
   ///   - agreement: number and duration of consistent fixes that confirm an offset.
   mutating func check(
     _ stamp: Timestamp, bounds: TimeBounds?, after accepted: (time: Timestamp, at: BootInstant)?,
-    agreement: (count: Int, time: Duration), at now: BootInstant
+    otherTime: Timestamp? = nil, agreement: (count: Int, time: Duration), at now: BootInstant
   ) -> Outcome {
     guard let bounds else {
       // A long time offline does not correct a wrong clock.
@@ -46,7 +47,9 @@ package struct ReceiverClock: Sendable {
       }
       return confirms(error, by: agreement, at: now) ? apply(error) : .settled(change: .zero)
     }
-    guard let error = ReceiverClock.error(of: stamp, bounds, at: now, after: accepted) else { return apply(.zero) }
+    guard let error = ReceiverClock.error(of: stamp, bounds, at: now, after: accepted, otherTime: otherTime) else {
+      return apply(.zero)
+    }
     let corrected = stamp - offset
     let isPossible = ReceiverClock.error(of: corrected, bounds, at: now) == nil
     // Within the bounds the offset remains unchanged.
@@ -100,11 +103,13 @@ package struct ReceiverClock: Sendable {
 
   /// The error of a timestamp in whole seconds; nil if it is within the bounds, or earlier than a lone response.
   ///
-  /// - Parameter accepted: the time of an earlier fix, and its arrival. If it lies within the bounds, it is closer to
-  ///   the truth than a bound, which after slow responses is many seconds off.
+  /// - Parameters:
+  ///   - accepted: the time of an earlier fix, and its arrival. If it lies within the bounds, it is closer to the truth
+  ///     than a bound, which after slow responses is many seconds off.
+  ///   - otherTime: the time by the clock of another source: the same if that lies within the bounds.
   package static func error(
     of stamp: Timestamp, _ bounds: TimeBounds, at now: BootInstant,
-    after accepted: (time: Timestamp, at: BootInstant)? = nil
+    after accepted: (time: Timestamp, at: BootInstant)? = nil, otherTime: Timestamp? = nil
   ) -> Duration? {
     let (minimumError, maximumError) = (stamp - bounds.latest(at: now), stamp - bounds.earliest(at: now))
     guard minimumError > slack || (maximumError < .zero - maximumDelay && !bounds.isLone) else { return nil }
@@ -113,9 +118,8 @@ package struct ReceiverClock: Sendable {
     let zoneOffset = Duration.seconds(seconds - ((seconds % timeZoneStep) + timeZoneStep) % timeZoneStep)
     // After slow responses the bounds are many seconds apart.
     if zoneOffset >= minimumError { return zoneOffset }
-    if let time = accepted.map({ $0.time + (now - $0.at) }), bounds.earliest(at: now) <= time,
-      time <= bounds.latest(at: now)
-    {
+    for time in [accepted.map { $0.time + (now - $0.at) }, otherTime] {
+      guard let time, bounds.earliest(at: now) <= time, time <= bounds.latest(at: now) else { continue }
       // All reports take about the same time to arrive.
       return .seconds((stamp - time + .milliseconds(stamp > time ? 500 : -500)).wholeSeconds)
     }

@@ -68,9 +68,11 @@ struct SourceState: Sendable {
     newestTime == nil ? nil : Timestamp(milliseconds: 0) + clockOffset + (now - .boot)
   }
 
-  /// Filters a fix that arrived at `now`.
-  mutating func evaluate(_ fix: Fix, at now: Moment) -> Result<FixFilter.Accepted, FixRejection> {
-    let result = filter.evaluate(fix, at: now)
+  /// Filters a fix that arrived at `now`; see `FixFilter.evaluate`.
+  mutating func evaluate(
+    _ fix: Fix, at now: Moment, otherTime: Timestamp?
+  ) -> Result<FixFilter.Accepted, FixRejection> {
+    let result = filter.evaluate(fix, at: now, otherTime: otherTime)
     switch result {
     case .success(let accepted):
       if condition != .good || now.boot >= silenceDeadline { goodSince = now.boot }
