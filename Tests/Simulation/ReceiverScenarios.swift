@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Daemon
 import Expectations
 import PositionBacklog
 import Delivery
@@ -127,6 +128,15 @@ struct ReceiverScenarios {
     let world = try World.drive(Scenario(duration: 400, faults: [Fault(.heldBack, 100..<160)]))
     expect((world.agent.statistics.rejected[.stale] ?? 0) >= 45)
     expect(!world.applied(160..<166).isEmpty)
+    // Of an epoch with a wrong date, the sentence with the date is lost.
+    _ = try World.drive(
+      Scenario(
+        seed: 11_541_794, duration: 513, drive: .steady(14.0),
+        faults: [
+          Fault(.heldBack, 447..<465), Fault(.noise(0.02), 330..<477), Fault(.behind(86_400), 449..<450),
+          Fault(.credentialMissing, 0..<288),
+        ], acts: [(191, .ask(.reload))], noise: 0.0, dialect: .dateLast, hasInstallationFaults: true,
+        hasCertificates: true))
   }
 
   @Test(
