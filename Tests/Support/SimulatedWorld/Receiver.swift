@@ -40,7 +40,7 @@ struct Receiver {
   private var swapped: Fix?
   /// Every position that was ever reported, by its timestamp in milliseconds.
   private(set) var reported: [Int64: [ReportedFix]] = [:]
-  /// The most recently reported positions: 16, and as many more as were ever held back.
+  /// The most recently reported positions: 16, and as many more as were held back recently.
   private var recent: [(stamp: Timestamp, reported: ReportedFix)] = []
   /// The place that was reported in each second.
   private var places: [Int: Coordinate] = [:]
@@ -287,7 +287,7 @@ struct Receiver {
         let repaired = stamp.afterRollover(notBefore: Scenario.buildDate)
         self.reported[repaired.milliseconds, default: []].append(reported)
       }
-      if recent.count >= 16, !isHeld { recent.removeFirst() }
+      if recent.count >= 16, !isHeld { recent.removeFirst(recent.count > 16 ? 2 : 1) }
       recent.append((stamp, reported))
     } else {
       untimed.append(reported)

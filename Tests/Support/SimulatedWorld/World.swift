@@ -165,7 +165,7 @@ final class World {
   /// Settings, credentials and directories.
   var installation = Installation()
   /// The settings that were read and are not in use yet.
-  private var nextConfiguration: Daemon.Configuration?
+  private var nextConfiguration: VehicleAgent.Configuration?
   /// Whether another process has locked the vehicle of the settings that were read.
   private var isNextVehicleInUse = false
   /// The data that the daemon has published.
@@ -596,11 +596,9 @@ final class World {
   }
 
   /// The daemon uses these settings from now on. Until then, it stores the positions of the previous vehicle.
-  private func configure(_ configuration: Daemon.Configuration) {
+  private func configure(_ new: VehicleAgent.Configuration) {
     nextConfiguration = nil
-    let new = configuration.vehicle
-    self.configuration = new
-    begin(configuration.parts)
+    configuration = new
     let other = new.delivery.endpoint.vehicle.vehicleID
     guard other != vehicle else { return }
     unrestored = pending
@@ -650,7 +648,9 @@ final class World {
         cover(input)
         switch input {
         case .settingsRead(.valid(let new, _)), .keptSettingsRead(.read(.valid(let new, _))):
-          if !areRejected(new, input) { if isRunning { nextConfiguration = new } else { configure(new) } }
+          guard !areRejected(new, input) else { break }
+          begin(new.parts)
+          if isRunning { nextConfiguration = new.vehicle } else { configure(new.vehicle) }
         // Without settings, the daemon does not notice such an input.
         case .vehicle(let input) where isRunning: reach.note(input, at: now)
         default: break
@@ -905,7 +905,8 @@ final class World {
     record(request)
     if update != nil { violate("two updates in flight") }
     // Until new settings are in force, the daemon uses the vehicle of the previous ones.
-    if inUseSince != nil, nextConfiguration == nil, vehicleInForce.name == vehicle {
+    let next = nextConfiguration?.delivery.endpoint.vehicle.vehicleID ?? vehicle
+    if inUseSince != nil, vehicle == next, vehicle == vehicleInForce.name {
       violate("an update while another daemon has locked the vehicle")
     }
     checkDuty(of: request)
