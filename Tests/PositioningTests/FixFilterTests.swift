@@ -159,6 +159,29 @@ struct FixFilterTests {
     expectEqual(accepted, (1...40).filter { !(20...25).contains($0) })
   }
 
+  @Test(
+    "a receiver clock that was wrong before a server's first, slow response, and jumps then, is corrected by another's")
+  func leapsBesideAnother() throws {
+    var filter = filter()
+    var accepted: [Int] = []
+    for second in 1...40 {
+      if second == 20 {
+        filter.setTimeBounds(
+          TimeBounds(
+            FixFilterTests.start + .seconds(14), precision: .seconds(1), since: .boot + .seconds(5),
+            until: .boot + .seconds(20)))
+      }
+      let wrong = second < 20 ? 50_000_000.0 : 30_000_123
+      let result = filter.evaluate(
+        try fix(Double(second) + wrong), at: moment(Double(second)),
+        otherTime: FixFilterTests.start + .seconds(second))
+      guard case .success(let fix) = result, second >= 20 else { continue }
+      expectEqual(fix.time, FixFilterTests.start + .seconds(second))
+      accepted.append(second)
+    }
+    expectEqual(accepted, Array(24...40))
+  }
+
   @Test("a timestamp ahead of elapsed time is rejected; the next correct one is accepted")
   func future() throws {
     var filter = filter()

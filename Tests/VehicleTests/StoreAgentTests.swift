@@ -449,16 +449,17 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.read([try Self.record(9)]))), ["restored [9]"])
   }
 
-  @Test("a vehicle whose stored positions are being read gets them before the settings of another vehicle are in use")
+  @Test("stored positions that were being read when the settings named another vehicle are not restored")
   func readingAtNewSettings() throws {
     var bench = Bench()
     _ = bench.handle(.start)
     expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-1"])
     expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.other)), [])
     expect(!bench.agent.isSettled)
-    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), ["restored [1]", "healthy"])
+    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), [])
+    expect(bench.agent.isSettled)
     expectEqual(bench.handle(.settingsInUse), ["read truck-2"])
-    expectEqual(bench.handle(.ended(.read([]))), ["restored []"])
+    expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
   }
 
   // MARK: - Settings and the end
@@ -530,6 +531,18 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
     expectEqual(bench.handle(.configured(Self.configuration(nil), Self.truck)), ["close", "starts over"])
     _ = bench.handle(.snapshot([try Self.record(1)]))
+    expectEqual(bench.handle(.settingsInUse), ["off"])
+    // What is delivered without a file is not stored later, not even if the settings name another vehicle in between.
+    _ = bench.remove(1)
+    expectEqual(bench.handle(.configured(Self.configuration(nil), Self.other)), [])
+    _ = bench.handle(.settingsInUse)
+    expectEqual(bench.handle(.configured(Self.configuration("/b"), Self.other)), ["close", "starts over"])
+    _ = bench.handle(.snapshot([]))
+    expectEqual(bench.handle(.settingsInUse), ["open /b"])
+    expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-2"])
+    expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])
+    expectEqual(bench.handle(.configured(Self.configuration(nil), Self.other)), ["close", "starts over"])
+    _ = bench.handle(.snapshot([]))
     expectEqual(bench.handle(.settingsInUse), ["off"])
     expectEqual(bench.handle(.close), ["close"])
   }

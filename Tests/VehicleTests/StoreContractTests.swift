@@ -94,6 +94,12 @@ struct StoreContractTests {
     expectEqual(fixture.handle(.source(0, .ended), at: 0.1).brief, ["stopping", "read store"])
     let left = try records([-30])
     expectEqual(fixture.handle(.restored(left), at: 0.2).brief, ["fetch 1 https://t.test/truck-1"])
+    // A reload just after the start has turned the store off, before it was due to be read.
+    fixture = try AgentFixture()
+    _ = fixture.handle(.store(.unread), at: 0)
+    _ = fixture.handle(.store(.off), at: 0)
+    try fixture.comeOnline()
+    expectEqual(fixture.handle(.source(0, .ended), at: 0.3).brief, ["stopping", "finished 0"])
   }
 
   @Test("a live position that is rejected alone is replaced by the newest accepted one until the next fix")

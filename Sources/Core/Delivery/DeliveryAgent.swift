@@ -340,7 +340,10 @@ package struct DeliveryAgent: Sendable {
       return []
     case .readStore:
       storeReadSchedule.begin()
-      if case .memoryOnly = store { storeReadSchedule.failed() }
+      switch store {
+      case .memoryOnly, .off: storeReadSchedule.failed()
+      case .unread, .healthy: break
+      }
       return [.readStore]
     case .fixForgotten:
       withoutFixSince = now

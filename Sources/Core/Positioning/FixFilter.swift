@@ -283,7 +283,9 @@ package struct FixFilter: Sendable {
         redate(by: .zero - change)
       }
       if let timeBounds, let reference,
-        let error = ReceiverClock.error(of: reference.time, timeBounds, at: reference.arrival)
+        let error = ReceiverClock.error(
+          of: reference.time, timeBounds, at: reference.arrival,
+          otherTime: otherTime.map { $0 - (now.boot - reference.arrival) })
       {
         redate(by: .zero - error)
       }

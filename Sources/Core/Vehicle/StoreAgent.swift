@@ -371,6 +371,8 @@ package struct StoreAgent: Sendable {
       return recover(attempt, from: failure, at: now)
     case (.reading, .read(let records, let damaged, let orphaned, let excess)):
       state = .open
+      // The next settings name another vehicle: this one's positions stay in the file.
+      guard nextSettings.map({ $0.vehicle == vehicle }) ?? true else { return [] }
       isRestorePending = false
       let lost = damaged.count + orphaned
       if !damaged.isEmpty { enqueue(.removed(damaged, .damaged), at: now) }
@@ -460,7 +462,12 @@ package struct StoreAgent: Sendable {
       state = .closed
       isRestorePending = true
     }
-    if newVehicle != vehicle { isRestorePending = true }
+    if newVehicle != vehicle {
+      isRestorePending = true
+    } else if new.directory == nil {
+      // Without a file, changes are not followed.
+      pending.startOver([], of: vehicle)
+    }
     if new.maxSize != configuration.maxSize { isLimitOutdated = true }
     (configuration, vehicle) = (new, newVehicle)
     isAttemptRequested = true
