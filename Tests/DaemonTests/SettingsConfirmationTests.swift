@@ -82,6 +82,11 @@ struct SettingsConfirmationTests {
     var plain = Self.confirmation()
     _ = plain.observe(Self.state(fixAt: nil), at: Self.second(1))
     expect(plain.isConfirmed(byUpdateSentAt: Self.second(0)) && !plain.isConfirmed(byUpdateSentAt: Self.second(-1)))
+    var source = Self.confirmation { $0.source = "x" }
+    _ = source.observe(Self.state(fixAt: -1), at: Self.second(3))
+    expect(!source.isConfirmed(byUpdateSentAt: Self.second(3)))
+    _ = source.observe(Self.state(fixAt: 5), at: Self.second(5))
+    expect(!source.isConfirmed(byUpdateSentAt: Self.second(4)) && source.isConfirmed(byUpdateSentAt: Self.second(5)))
     var both = Self.confirmation {
       $0.source = "x"
       $0.token = "x"

@@ -371,6 +371,7 @@ struct BackfillScenarios {
           Fault(.settingsWrong(mayConcernVehicle: true), 0..<170),
         ], noise: 0, settings: [.maxLocations(2)], hasInstallationFaults: true))
     expectEqual(world.removals.map(\.reason).filter { $0 != .delivered }, [.full, .full, .thinned, .misdated])
+    expectEqual(world.agent.delivery.backlog.thinnedWithin.rounded(), 50)
   }
 
   @Test("the reported thinning error ignores a removed future position even if its timestamp recurs")

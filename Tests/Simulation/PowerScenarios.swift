@@ -368,7 +368,7 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
-  @Test("after a suspend of an hour, an update is sent within three seconds of the resume")
+  @Test("after a suspend of an hour, an update is sent within two seconds of the resume")
   func suspend() throws {
     let world = try World.drive(Scenario(duration: 4500, acts: [(300, .suspend(3600))]))
     expect(world.applied(301..<3900).isEmpty)

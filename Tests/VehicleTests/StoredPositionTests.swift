@@ -179,6 +179,8 @@ struct StoredPositionTests {
       sent = fixture.handle(.deadline, at: second).brief.contains { $0.hasPrefix("send 2") }
     }
     expect(sent && second < 73)
+    // No queued position was removed.
+    expectEqual(fixture.agent.delivery.backlog.count, 3)
   }
 
   @Test("a stored position from the future is not used as live position, and is removed when two time sources agree")

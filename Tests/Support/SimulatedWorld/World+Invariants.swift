@@ -290,17 +290,19 @@ extension World {
     }
     // Stored positions are not repeated: without a fix there is nothing to send after them.
     let stored = Set(server.applied.filter(isStored).map(\.request))
-    var last: Attempt?
+    var (lastAccepted, last): (Attempt?, Attempt?)
     for attempt in attempts {
       // An abandoned request, or one without a response, may arrive seconds later.
       guard let arrival = arrivals[attempt.id], !abandonedIDs.contains(attempt.id) else {
-        last = nil
+        (lastAccepted, last) = (nil, nil)
         continue
       }
+      if let accepted = lastAccepted, accepted.vehicle == attempt.vehicle, accepted.boots == attempt.boots,
+        let before = arrivals[accepted.id], arrival - before < 5, !isForgotten(accepted, before: attempt)
+      {
+        violate("two accepted updates within \(arrival - before) s")
+      }
       if let last, last.vehicle == attempt.vehicle, last.boots == attempt.boots, let before = arrivals[last.id] {
-        if arrival - before < 5, !isForgotten(last, before: attempt) {
-          violate("two accepted updates within \(arrival - before) s")
-        }
         if last.runNumber == attempt.runNumber, arrival - repeatable(after: last, at: before) > 60 + transit,
           !hasPaused(from: before, to: arrival), !isOffOrSuspended(before..<arrival),
           !lacksToken(from: before, to: arrival)
@@ -308,7 +310,8 @@ extension World {
           violate("\(arrival - before) s without an update while online")
         }
       }
-      last = attempt.isAccepted && !stored.contains(attempt.id) ? attempt : nil
+      lastAccepted = attempt.isAccepted ? attempt : nil
+      last = stored.contains(attempt.id) ? nil : lastAccepted
     }
     if let last, last.runNumber == runNumber, !isOff, let before = arrivals[last.id], finishedAt == nil,
       second - repeatable(after: last, at: before) > 60 + transit,
