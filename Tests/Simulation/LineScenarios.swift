@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Delivery
+import Daemon
 import Expectations
 import Positioning
 import Vehicle
@@ -272,6 +273,18 @@ struct LineScenarios {
         seed: 288_704, duration: 85, drive: .steady(0),
         faults: [Fault(.heldBack, 76..<80), Fault(.bytesLost(0.1), 80..<81), Fault(.ahead(1_650_000_000), 75..<76)],
         noise: 0, dialect: .dateLast, hasCertificates: true))
+  }
+
+  @Test("a modem's sentence that is damaged, but has a valid checksum, gets the corrected time if the date is wrong, too")
+  func collisionWithWrongDate() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 12_074_954, duration: 183, drive: .city,
+        faults: [
+          Fault(.noise(0.02), 28..<185), Fault(.ahead(1_650_000_000), 152..<181), Fault(.credentialMissing, 36..<120),
+        ], acts: [(36, .kill(afterEffects: 2, seconds: 6)), (111, .ask(.reload))], noise: 0, settings: [.interval(5)],
+        dialect: .own, hasModem: true, hasInstallationFaults: true, hasCertificates: true))
+    expectEqual(world.fixesOfCollisions, 1)
   }
 
   @Test(

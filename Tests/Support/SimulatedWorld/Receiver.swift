@@ -46,8 +46,9 @@ struct Receiver {
   private var places: [Int: Coordinate] = [:]
   /// The time of day of the last epoch that was sent; nil if that epoch had none.
   private var lastTimeOfDay: Int64?
-  /// Positions with a wrong time, and its error in seconds, by the true time in seconds since boot.
-  private var misdated: [Int: (reported: ReportedFix, error: Int)] = [:]
+  /// Positions with a wrong time, fixes from corrupted sentences of the same epoch, and the error in seconds, by the
+  /// true time in seconds since boot.
+  private var misdated: [Int: (reported: ReportedFix, collided: [ReportedFix], error: Int)] = [:]
   /// All errors in seconds that the time of day has had: a timestamp may have been corrected by any of them.
   private var errors: Set<Int> = [0]
   /// The differences in seconds between two of `errors`: a timestamp that was corrected by an error other than its own
@@ -88,14 +89,14 @@ struct Receiver {
     let second = Int(((stamp - Scenario.boot) - offset).wholeSeconds)
     return deviations.flatMap { deviation in
       (second - deviation - 3...second - deviation + 3 + late).compactMap { second in
-        misdated[second].flatMap { errors.contains($0.error - deviation) ? $0.reported : nil }
-      }
+        misdated[second].flatMap { errors.contains($0.error - deviation) ? [$0.reported] + $0.collided : nil }
+      }.joined()
     }
   }
 
   /// Records a position whose time is wrong by this many seconds.
   private mutating func note(_ reported: ReportedFix, error: Int) {
-    misdated[reported.second] = (reported, error)
+    misdated[reported.second] = (reported, [], error)
     guard errors.insert(error).inserted else { return }
     deviations = Set(errors.flatMap { error in errors.map { error - $0 } }.filter { (-600...5).contains($0) })
   }
@@ -164,6 +165,14 @@ struct Receiver {
   /// Records a fix that comes from this receiver, but differs from what it reported.
   mutating func note(_ fix: Fix, at stamp: Timestamp, second: Int) {
     reported[stamp.milliseconds, default: []].append(
+      ReportedFix(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
+  }
+
+  /// Records a fix from a corrupted sentence with a valid checksum, of about this second.
+  mutating func noteCollision(_ fix: Fix, at stamp: Timestamp, second: Int) {
+    note(fix, at: stamp, second: second)
+    guard let misdatedSecond = (second - 2...second).last(where: { misdated[$0] != nil }) else { return }
+    misdated[misdatedSecond]?.collided.append(
       ReportedFix(second: second, coordinate: fix.coordinate, speed: fix.speed ?? 0, isFaulty: true))
   }
 

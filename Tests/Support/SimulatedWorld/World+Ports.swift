@@ -371,7 +371,7 @@ extension World {
         case .ofDay(let milliseconds): trueTime.nearest(millisecondsOfDay: milliseconds)
         case nil: trueTime
         }
-      receivers[index].note(fix, at: stamp, second: second)
+      receivers[index].noteCollision(fix, at: stamp, second: second)
     } else {
       violate("port \(index) gives a fix that the receiver never reported: \(fix)")
     }
