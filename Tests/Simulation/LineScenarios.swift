@@ -275,7 +275,7 @@ struct LineScenarios {
         noise: 0, dialect: .dateLast, hasCertificates: true))
   }
 
-  @Test("a modem's sentence that is damaged, but has a valid checksum, gets the corrected time if the date is wrong, too")
+  @Test("a damaged sentence of a modem with a valid checksum gets the corrected time if its date is wrong, too")
   func collisionWithWrongDate() throws {
     let world = try World.drive(
       Scenario(
