@@ -69,7 +69,7 @@ struct OutageReporter: Sendable {
   /// Whether another outage of this category, which ends by itself, was the last one reported: a server may reject
   /// every other update for hours, for example because of a quota.
   private func isRepeated(_ category: UpdateFailure.Category) -> Bool {
-    category == reportedCategory && ![.unauthenticated, .permissionDenied, .notFound].contains(category)
+    category == reportedCategory && !category.row.needsConfiguration
   }
 
   /// - Parameters:
