@@ -134,6 +134,23 @@ struct NetworkScenarios {
     expect(world.server.applied.contains { (119..<122).contains($0.at) })
   }
 
+  @Test("a position that is to be repeated while it takes 14 s to arrive does not delay the next heartbeat")
+  func repeatedWhileSending() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 12_158_748, duration: 414, drive: .steady(0),
+        faults: [
+          Fault(.noTime, 340..<353), Fault(.answers(503, "UNAVAILABLE", retryAfter: "30"), 127..<288),
+          Fault(.unresolved, 182..<202), Fault(.slow(14), 266..<354),
+        ],
+        acts: [
+          (188, .reload(vehicle: "truck-1")), (23, .powerCut(afterEffects: 0, seconds: 30)), (281, .ask(.reload)),
+        ],
+        tokenLife: 40, noise: 0, hasInstallationFaults: true))
+    let arrivals = world.server.applied.map(\.at).filter { $0 > 330 }
+    expect(zip(arrivals, arrivals.dropFirst()).allSatisfy { $1 - $0 < 52 } && arrivals.last ?? 0 > 380, "\(arrivals)")
+  }
+
   @Test("if the server refuses the first request after an outage unread, the next one is sent within 8 s")
   func refusedAfterReturn() throws {
     let world = try World.drive(

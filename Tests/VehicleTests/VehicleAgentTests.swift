@@ -73,6 +73,29 @@ struct VehicleAgentTests {
     expectEqual(fixture.agent.policy.next?.at, .boot + .milliseconds(60_200))
   }
 
+  @Test("a position that is to be repeated while it is in flight does not delay the next heartbeat")
+  func heartbeatInFlight() throws {
+    var fixture = try AgentFixture()
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    _ = fixture.handle(.updateEnded(id: 2, AgentFixture.unreachable), at: 50)
+    let sentAt = try #require(fixture.agent.nextDeadline(at: fixture.moment.boot))
+    expectEqual(fixture.handle(.deadline, at: (sentAt - .boot).inSeconds).brief, ["send 3"])
+    expectEqual(fixture.handle(.deadline, at: 60.2).brief, [])
+    expectEqual(fixture.agent.policy.next?.at, sentAt + .seconds(50))
+  }
+
+  @Test("a position that is in flight for longer than the heartbeat is due once in each heartbeat")
+  func shortHeartbeat() throws {
+    var fixture = try AgentFixture { $0.reporting.heartbeat = .seconds(4) }
+    try fixture.comeOnline()
+    _ = try fixture.drive(to: 10.2)
+    for due in [14_200, 18_200] {
+      expectEqual(fixture.agent.policy.next?.at, .boot + .milliseconds(due))
+      expectEqual(fixture.handle(.deadline, at: Double(due) / 1000).brief, [])
+    }
+  }
+
   @Test("during an outage each due position is queued once, and updates are retried")
   func outage() throws {
     var fixture = try AgentFixture()

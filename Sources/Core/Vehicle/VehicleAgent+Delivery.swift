@@ -60,13 +60,22 @@ extension VehicleAgent {
   private mutating func enqueue(at now: Moment, _ effects: inout [Effect]) {
     guard let newest = policy.newest else { return }
     let isStop = policy.isStopPending
-    // A position that is requested while it is in flight was reported when it was sent: the heartbeat counts from then.
-    let isRequested = policy.next?.reason == .requested
-    let sentAt = newest.time == delivery.liveInFlight ? delivery.sentAt : nil
-    policy.markReported(at: isRequested ? sentAt ?? now.boot : now.boot)
+    policy.markReported(at: sentAtIfRepeated(newest) ?? now.boot)
     feedSelector(.reported(newest.time), at: now, &effects)
     apply(delivery.handle(.due(newest), at: now.boot), at: now, &effects)
     if isStop { commitStop(&effects) }
+  }
+
+  /// A position that is requested, or is to be repeated, while it is in flight was reported when it was sent: the next
+  /// heartbeat counts from then.
+  private func sentAtIfRepeated(_ newest: VehicleLocation) -> BootInstant? {
+    guard newest.time == delivery.liveInFlight, let sentAt = delivery.sentAt, let next = policy.next else { return nil }
+    switch next.reason {
+    case .requested: return sentAt
+    // If a request takes longer than the heartbeat, each counts from the one before.
+    case .heartbeat: return sentAt + configuration.reporting.heartbeat > next.at ? sentAt : nil
+    default: return nil
+    }
   }
 
   /// In a long outage, the place where the vehicle has stopped is written to disk at once.
