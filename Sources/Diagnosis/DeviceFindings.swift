@@ -171,7 +171,8 @@ package enum DeviceFindings {
       "Read the positions from gpsd: type = \"gpsd\", address = \"localhost:2947\"; or: systemctl mask --now "
         + "gpsd.socket gpsd.service"
     case "ModemManager":
-      "Make it ignore the port with a udev rule, ENV{ID_MM_DEVICE_IGNORE}=\"1\": \(ManualPage.receivers) has one"
+      "Make it ignore the receiver with a udev rule, ENV{ID_MM_DEVICE_IGNORE}=\"1\", or this port of a modem, "
+        + "ENV{ID_MM_PORT_IGNORE}=\"1\": \(ManualPage.receivers) says how"
     case serviceProgram where isDaemon(holder):
       "It is the service of another vehicle: let both read the positions from gpsd: \(ManualPage.receivers) says how"
     default:

@@ -83,7 +83,9 @@ struct CategoryTests {
   func comparisons() throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
     let names = Category.allCases.map { "\($0)" }.joined(separator: "|")
-    let pattern = try Regex("(category|Category) *(==|!=) *\\.(\(names))\\b|switch .*\\bcategory\\b *\\{")
+    let pattern = try Regex(
+      "(category|Category) *(==|!=) *\\.(\(names))\\b|switch .*\\bcategory\\b *\\{"
+        + "|\\.(\(names))\\]\\.contains\\([^)]*ategory\\)")
     var read = 0
     for case let file as URL in try #require(
       FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
