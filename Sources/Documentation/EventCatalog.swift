@@ -38,6 +38,10 @@ package enum EventCatalog {
       journalctl -u fleet-locationd -o json --output-fields=MESSAGE,FLEET_EVENT      # for a program
       ```
 
+      What repeats is logged rarely: `networkLost` with `networkBack`, and `tokenFailed` and `positionsDropped` for each reason, once in ten
+      minutes; `sourceLost` for each reason, and `fixLost` with `fixRegained`, five times at once, then once in ten minutes. The complete
+      numbers, of removed positions and of failures to get a token, are in the metrics.
+
       ## A day
 
       What `-p notice` shows of a simulated shift, shortened (`Tests/Simulation/DiaryTests.swift`; the full text is `diary.txt` beside

@@ -25,7 +25,7 @@ struct TokenServerArguments {
       --vehicle-scope LIST     sign vehicles' tokens only for these IDs, separated by commas, or prefixes such as truck-*
       --authorization VALUE    requests must have the header `Authorization: VALUE`
       --token-lifetime N       lifetime of tokens in seconds, 1 to 3600 (default 3600, the maximum of Fleet Engine)
-      --fleet-reader           serve /token/fleet_reader/: a token that can read every vehicle and task
+      --fleet-reader           serve /token/fleet_reader/: a token that can read every delivery vehicle and task
       --ready-file FILE        write the URL to FILE when the server is listening
       --quiet                  do not print the requests
       --seconds N              stop after N seconds

@@ -18,8 +18,9 @@ enum FilterDocument {
 
       For technicians who ask why a vehicle was shown in a wrong place, or not at all: what each rejection means, the rules of the filter,
       how to examine a recording, and how well the filter does on recorded and simulated drives. Look at the last rejection first:
-      `fleet-locationctl explain` names its reason; with `log.level = "debug"` the journal has them all (`FLEET_EVENT=fixRejected`). A
-      recording of the receiver shows more: see [Looking into a complaint](#looking-into-a-complaint).
+      `fleet-locationctl explain` names its reason. With `log.level = "debug"` the journal has, for each reason except `duplicate`, the first
+      one since the last accepted fix, then one in ten minutes with the number of the others (`FLEET_EVENT=fixRejected`). A recording of the
+      receiver shows more: see [Looking into a complaint](#looking-into-a-complaint).
 
       The filter compares each fix with the last accepted one and with elapsed time. Each rejection has a reason, which is counted.
 
@@ -48,11 +49,12 @@ enum FilterDocument {
         such fixes are rejected for up to two seconds: the first one may be from the middle of a burst, and the next one then has a date. This
         does not apply to a recording.
       * **HDOP.** HDOP describes a single solution, but receivers combine several. So a fix whose HDOP is above `max_hdop`, or whose accuracy
-        estimated from it is worse than `max_accuracy`, is still accepted if it continues the previous fixes: it is at most 5 s later, and
-        within 10 m plus 2.5 m × (seconds)² of the predicted position. The accuracy reported for it is that of the last good fix plus 3 m
-        for each second since. When this exceeds `max_accuracy`, such fixes are rejected until the HDOP improves. HDOP is ignored
-        if the receiver reports its accuracy: with GST, PGRME (Garmin), PUBX,00 (u-blox), PQTMEPE (Quectel) or gpsd's `eph`, unless gpsd has
-        computed that from HDOP.
+        estimated from it is worse than `max_accuracy`, is still accepted if it continues the previous fixes: it is at most 5 s later, and within
+        10 m plus 2.5 m × (seconds)² of the predicted position. The accuracy reported for it is that of the last good fix plus 3 m for each second
+        since, or that from its HDOP if this is smaller. It must also be within 2.15 times the former of the position that is predicted from the
+        last accepted fix. When this accuracy exceeds `max_accuracy`, such fixes are rejected until the HDOP improves. HDOP is ignored if the
+        receiver reports its accuracy: with GST, PGRME (Garmin), PUBX,00 (u-blox), PQTMEPE (Quectel) or gpsd's `eph`, unless gpsd has computed
+        that from HDOP.
       * **Dead reckoning.** A position without satellites is extrapolated. It is rejected unless the receiver reports its accuracy, as
         receivers with wheel ticks and inertial sensors do. It is also rejected if speed, course and accuracy have not changed by a digit for
         2 s at 2 m/s or more: such a receiver repeats its last measurement.

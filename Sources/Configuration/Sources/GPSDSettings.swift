@@ -37,7 +37,7 @@ extension GPSDSettings: SourceSettings {
       "Host and port of gpsd. A device after another colon selects one of its receivers, as `device` does."),
     Setting(
       "device", \.device, .line,
-      "The receiver to use, as gpsd names it. Default: the first receiver that reports a fix, until it is silent for `silence_timeout`."
+      "The receiver to use, as gpsd names it. Default: the first receiver that reports a fix, until it has had none for `silence_timeout` and another one has."
     ),
   ]
 

@@ -37,7 +37,7 @@ extension SimulatedSettings: SourceSettings {
       "How far into the drive the vehicle starts, so that several vehicles on one route are apart."),
     Setting(
       "loop", \.drive.loops, .boolean,
-      "`true`: at the end the vehicle drives straight back to the start and repeats the route. `false`: the program ends at the end of the route."
+      "`true`: at the end the vehicle drives straight back to the start and repeats the route. `false`: the source ends with the route, and the program when all sources have ended."
     ),
     Setting(
       "noise", \.drive.noise, DriveSettingTypes.noise,

@@ -35,7 +35,10 @@ package enum MetricTable {
       "config_kept", .gauge,
       "Whether the settings files have a mistake, or were reverted, and the last settings that worked are used instead."
     ) { $0.settings.map { $0.isKept ? 1 : 0 } },
-    .single("online", .gauge, "Whether Fleet Engine accepted the last update.") { $0.isOnline ? 1 : 0 },
+    .single(
+      "online", .gauge,
+      "Whether Fleet Engine accepted the last update, and there is a network. 0 from the start of a pause to the next accepted update."
+    ) { $0.isOnline ? 1 : 0 },
     .single("paused", .gauge, "Whether fleet-locationctl pause is in force, so that no position is sent.") {
       $0.snapshot.pause != nil ? 1 : 0
     },
@@ -60,7 +63,7 @@ package enum MetricTable {
     },
     .single(
       "updates_abandoned_total", .counter,
-      "Requests cancelled because the network changed, a pause began, another process has locked the vehicle, or it was set to OFFLINE at the end."
+      "Requests cancelled because the network changed, the machine resumed from suspend, a pause began, another process has locked the vehicle, or it was set to OFFLINE at the end."
     ) { Double($0.statistics.abandoned) },
     .labelled("updates_failed_total", .counter, by: "category", "Requests that were not accepted.") { reading in
       UpdateFailure.Category.allCases.map {
@@ -74,13 +77,16 @@ package enum MetricTable {
   ]
 
   private static let fixes: [Metric] = [
-    .single("fixes_total", .counter, "Fixes received from the sources.") { Double($0.statistics.fixes) },
-    .labelled("fixes_rejected_total", .counter, by: "reason", "Fixes that the filter rejected.") { reading in
+    .single(
+      "fixes_total", .counter,
+      "Fixes of the source in use. While none is in use, the rejected fixes of the first available one are counted."
+    ) { Double($0.statistics.fixes) },
+    .labelled("fixes_rejected_total", .counter, by: "reason", "Those of them that the filter rejected.") { reading in
       FixRejection.allCases.map { ($0.rawValue, Double(reading.statistics.rejected[$0, default: 0])) }
     },
     .single(
       "fixes_held_total", .counter,
-      "Accepted fixes that were not reported, because the clock of their source is behind that of the previous source."
+      "Accepted fixes that were not reported, because the clock of their source is behind that of the previous source, or differs from it by more than filter.max_age."
     ) { Double($0.statistics.held) },
     .single(
       "last_fix_timestamp_seconds", .gauge,
