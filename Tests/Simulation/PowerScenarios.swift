@@ -368,6 +368,16 @@ struct PowerScenarios {
     expectEqual(world.agent.delivery.pendingCount, 0)
   }
 
+  @Test("a power cut after an outage that an attempt has to detect postpones the next update by the time without power")
+  func cutAfterSilence() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 13_120_494, duration: 204, drive: .steady(0), faults: [Fault(.silent, 161..<162)],
+        acts: [(68, .powerCut(afterEffects: 7, seconds: 10))], noise: 0, hasInstallationFaults: true,
+        hasCertificates: true))
+    expect(world.applied(187..<192).count == 1)
+  }
+
   @Test("after a suspend of an hour, an update is sent within two seconds of the resume")
   func suspend() throws {
     let world = try World.drive(Scenario(duration: 4500, acts: [(300, .suspend(3600))]))

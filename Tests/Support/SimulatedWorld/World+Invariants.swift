@@ -615,11 +615,13 @@ extension World {
       let limit = (ends + [from]).reduce(from, max) + (isSuppressed ? 195 : 11)
       let others = scenario.faults.filter { $0.from != fault.from || $0.until != fault.until }
       let isCalm = !others.contains { Double($0.until) > Double(fault.from) - 320 && Double($0.from) < limit }
-      let isUndisturbed = !scenario.acts.contains {
+      let hasActed = scenario.acts.contains {
         Double($0.second + $0.act.lasts) > from - 60 && Double($0.second) < limit
       }
+      // The power is cut some effects after the act.
+      let wasCut = cutAt.contains { from - 60 < World.seconds($0) && World.seconds($0) < limit }
       let lacksProvider = wrongFetches.contains { from <= World.seconds($0) && World.seconds($0) <= limit }
-      guard isCalm, isUndisturbed, limit + 2 < second, !isInactive(from: from - 60, to: limit), !lacksProvider else {
+      guard isCalm, !hasActed, !wasCut, limit + 2 < second, !isInactive(from: from - 60, to: limit), !lacksProvider else {
         continue
       }
       if !server.applied.contains(where: { $0.at >= from && $0.at <= limit }) {
