@@ -93,6 +93,16 @@ struct MotionDetectorTests {
     try expectEqual(bench.observe(1, speed: 12), [67])
   }
 
+  @Test("a vehicle that was moved during a gap is no longer parked, even if the last fix before it arrives after it")
+  func movedBeforeLateFix() throws {
+    var bench = Bench()
+    _ = try bench.observe(60, speed: 0)
+    _ = try bench.observe(1, speed: 0, burstAt: 147)
+    bench.second = 147
+    bench.north += 300
+    try expectEqual(bench.observe(1, speed: 0), [147])
+  }
+
   @Test(
     "neither a gap nor a nearby first fix after it ends parking",
     arguments: [(0.0, 4.0), (28, 4), (90, 100)])

@@ -103,6 +103,17 @@ struct RecordingScenarios {
         hasCertificates: true))
   }
 
+  @Test("in a pipe, the last epoch before a suspend is complete after it; a vehicle moved meanwhile is at its new place")
+  func movedDuringSuspend() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 13_135_643, duration: 389, drive: .steady(0),
+        faults: [Fault(.jump(300), 275..<291), Fault(.bytesLost(0.1), 188..<308)],
+        acts: [(291, .suspend(86)), (51, .powerCut(afterEffects: 0, seconds: 10)), (351, .sourceEnded)], noise: 0,
+        recording: .pipe, hasInstallationFaults: true))
+    expectEqual(world.server.applied.suffix(2).map { World.second(of: $0.live) }, [290, 377])
+  }
+
   @Test(
     "a sentence that lost two equal bytes still has a valid checksum, and its epoch in a pipe may end seconds later")
   func collisionInPipe() throws {

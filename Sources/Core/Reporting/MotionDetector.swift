@@ -39,7 +39,8 @@ package struct MotionDetector: Sendable {
   private var changingSince: Timestamp?
   /// When the vehicle was first too far from its parked position; nil if it is not.
   private var awaySince: Timestamp?
-  /// When the last fix arrived, its timestamp, and the time since the previous one.
+  /// When the last fix arrived, its timestamp, and the time between it and the previous one: by the timestamps, because
+  /// it may have arrived late, unless they go back.
   private var last: (at: BootInstant, time: Timestamp, period: Duration?)?
   /// Positions of the last few seconds, for receivers that do not report a speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
@@ -94,9 +95,14 @@ package struct MotionDetector: Sendable {
   /// - Returns: whether there was a gap before it. Timestamps alone do not show it, because a receiver's clock may be
   ///   corrected in the gap; nor do arrivals alone, because old fixes may arrive in one burst.
   private mutating func recordArrival(of fix: FixFilter.Accepted, at now: BootInstant) -> Bool {
-    let period = last.map { max(now - $0.at, fix.time - $0.time) }
-    defer { last = (now, fix.time, period) }
-    guard let period, let usual = last?.period else { return false }
+    guard let previous = last else {
+      last = (now, fix.time, nil)
+      return false
+    }
+    let (arrivals, stamps) = (now - previous.at, fix.time - previous.time)
+    last = (now, fix.time, stamps > .zero ? stamps : arrivals)
+    guard let usual = previous.period else { return false }
+    let period = max(arrivals, stamps)
     return period >= MotionDetector.minimumGap && period > usual * 2
   }
 
