@@ -103,7 +103,7 @@ struct RecordingScenarios {
         hasCertificates: true))
   }
 
-  @Test("in a pipe, the last epoch before a suspend is complete after it; a vehicle moved meanwhile is at its new place")
+  @Test("in a pipe, the last epoch before a suspend ends after it; a vehicle moved meanwhile is at its new place")
   func movedDuringSuspend() throws {
     let world = try World.drive(
       Scenario(

@@ -621,9 +621,8 @@ extension World {
       // The power is cut some effects after the act.
       let wasCut = cutAt.contains { from - 60 < World.seconds($0) && World.seconds($0) < limit }
       let lacksProvider = wrongFetches.contains { from <= World.seconds($0) && World.seconds($0) <= limit }
-      guard isCalm, !hasActed, !wasCut, limit + 2 < second, !isInactive(from: from - 60, to: limit), !lacksProvider else {
-        continue
-      }
+      guard isCalm, !hasActed, !wasCut, limit + 2 < second, !isInactive(from: from - 60, to: limit), !lacksProvider
+      else { continue }
       if !server.applied.contains(where: { $0.at >= from && $0.at <= limit }) {
         violate("nothing arrived within \(limit - from) s of the network's return at \(from) s")
       }
