@@ -387,6 +387,25 @@ struct BackfillScenarios {
     expect(world.server.applied.contains { $0.live.time == misdated?.record.id })
   }
 
+  @Test("the reported thinning error counts a queued position whose timestamp the server has for another place")
+  func timestampThatRecurs() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 14_047_754, duration: 450, drive: .city,
+        faults: [
+          Fault(.providerDown, 405..<429), Fault(.ahead(90), 313..<411),
+          Fault(.answersSometimes(0.2, 403, "PERMISSION_DENIED"), 261..<427),
+          Fault(.closedUnanswered(1.0, appliedWithin: 12), 337..<339), Fault(.providerClock(3_155_760_000), 148..<332),
+          Fault(.badConnections(every: 2, .internalError), 200..<594), Fault(.credentialMissing, 0..<262),
+        ],
+        acts: [
+          (439, .kill(afterEffects: 0, seconds: 51)), (75, .ask(.reload)),
+          (217, .powerCut(afterEffects: 0, seconds: 16)),
+        ], noise: 0, settings: [.maxLocations(3), .interval(5)], baud: 4800, isAutobaud: true,
+        hasInstallationFaults: true, hasCertificates: true))
+    expectEqual(world.removals.count { $0.reason == .thinned }, 2)
+  }
+
   @Test("if the newest position is rejected after its vehicle is named again, an older one carries the queue")
   func rejectedAfterVehicleAndBack() throws {
     let world = try World.drive(

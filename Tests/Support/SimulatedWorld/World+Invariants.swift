@@ -483,10 +483,6 @@ extension World {
     for applied in server.applied where applied.vehicle == vehicle {
       for position in applied.past + [applied.live] { known[position.time] = (position.latitude, position.longitude) }
     }
-    // `pending` includes the positions on disk if the run ends before they are restored.
-    for location in (pending[vehicle] ?? [:]).values.map(\.location) {
-      known[location.time] = (location.coordinate.latitude, location.coordinate.longitude)
-    }
     // A position that was lost in a power cut, or dropped for its wrong timestamp, is a neighbour only of positions
     // that were thinned before that.
     var lost: [Timestamp: BootInstant] = [:]
@@ -500,9 +496,16 @@ extension World {
       let (stamp, place) = (removal.record.id, removal.record.location.coordinate)
       (known[stamp], lost[stamp]) = ((place.latitude, place.longitude), nil)
     }
+    // `pending` includes the positions on disk if the run ends before they are restored. One with the timestamp of an
+    // earlier one, of a clock that was ahead, is the one that is queued now.
+    for location in (pending[vehicle] ?? [:]).values.map(\.location) {
+      let place = (location.coordinate.latitude, location.coordinate.longitude)
+      (known[location.time], lost[location.time]) = (place, nil)
+    }
     // Each run restores the interpolation errors of previous runs for the positions still pending.
     let reported = max(thinnedWithin, daemon.run?.vehicle.delivery.backlog.thinnedWithin ?? 0)
-    for (key, at) in lostAt where key.vehicle == vehicle && known[key.id] == nil {
+    // The server may have another position with this timestamp, from when the receiver's clock was ahead.
+    for (key, at) in lostAt where key.vehicle == vehicle && known[key.id].map({ isMisdated(key.id, $0) }) ?? true {
       known[key.id] = recorded[key].map { ($0.place.latitude, $0.place.longitude) }
       lost[key.id] = at
     }
