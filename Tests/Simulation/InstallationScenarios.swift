@@ -82,6 +82,19 @@ struct InstallationScenarios {
     expect(!world.installation.keptEdition.isTokenWrong)
   }
 
+  @Test("settings whose time for the confirmation is nearly over are reverted soon after a restart")
+  func revertedWhileStoreOpens() throws {
+    let world = try World.drive(
+      Scenario(
+        seed: 11_587_779, duration: 546, drive: .city,
+        acts: [
+          (468, .powerCut(afterEffects: 5, seconds: 6)), (363, .edit(isTokenWrong: true, confirm: 120)),
+          (375, .kill(afterEffects: 6, seconds: 2)),
+        ], noise: 0, settings: [.maxLocations(7)], isDateless: true, hasInstallationFaults: true,
+        hasCertificates: true))
+    expectEqual(world.seconds(of: .settingsTakenBack).map { Int($0) }, [496])
+  }
+
   @Test("settings with a working token provider are confirmed by the first update with its token")
   func confirmed() throws {
     let world = try World.drive(scenario([], [(60, .edit(isTokenWrong: false, confirm: 60))]))
