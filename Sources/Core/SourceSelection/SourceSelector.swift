@@ -144,7 +144,8 @@ package struct SourceSelector: Sendable {
       switch report {
       case .fix(let fix):
         if entries[index].source.waitsAfterFix { waitingIDs.append(id) }
-        let otherTime = lastSource == index ? nil : time(at: now.boot)
+        let otherOffset = lastSource == index ? nil : clockOffset
+        let otherTime = otherOffset.map { SourceState.time(at: now.boot, offset: $0) }
         result = (entries[index].evaluate(fix, at: now, otherTime: otherTime), fix, index)
       case .reading(let name): entries[index].startReading(as: name)
       case .detecting(let what): entries[index].unreadableData = what
@@ -224,11 +225,6 @@ package struct SourceSelector: Sendable {
   }
 
   // MARK: - Order of timestamps
-
-  /// The time by the clock of the last fix that was passed on; nil if there was none.
-  private func time(at now: BootInstant) -> Timestamp? {
-    clockOffset.map { Timestamp(milliseconds: 0) + $0 + (now - .boot) }
-  }
 
   /// The effect of an accepted fix of the used source.
   private mutating func enforceOrder(_ accepted: FixFilter.Accepted, from index: Int, at now: BootInstant) -> Effect {

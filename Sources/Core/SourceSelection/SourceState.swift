@@ -65,7 +65,12 @@ struct SourceState: Sendable {
 
   /// The current time by its clock; nil before its first accepted fix.
   func time(at now: BootInstant) -> Timestamp? {
-    newestTime == nil ? nil : Timestamp(milliseconds: 0) + clockOffset + (now - .boot)
+    newestTime == nil ? nil : SourceState.time(at: now, offset: clockOffset)
+  }
+
+  /// The current time by a clock with this offset from elapsed time, as in `clockOffset`.
+  static func time(at now: BootInstant, offset: Duration) -> Timestamp {
+    Timestamp(milliseconds: 0) + offset + (now - .boot)
   }
 
   /// Filters a fix that arrived at `now`; see `FixFilter.evaluate`.
