@@ -125,6 +125,15 @@ struct MotionDetectorTests {
     expect(bench.isParked)
   }
 
+  @Test("in a replay that is ten times slower than the timestamps there are no gaps either")
+  func slowReplay() throws {
+    var bench = Bench()
+    for index in 0..<40 {
+      _ = try bench.observe(1, speed: 0, burstAt: index * 10) { _ in index == 30 ? 60 : 0 }
+    }
+    expect(bench.isParked)
+  }
+
   @Test("drift within 30 m, or within three times the accuracy, does not end parking", arguments: [4.0, 15, 50])
   func drift(accuracy: Double) throws {
     var bench = Bench()

@@ -39,8 +39,8 @@ package struct MotionDetector: Sendable {
   private var changingSince: Timestamp?
   /// When the vehicle was first too far from its parked position; nil if it is not.
   private var awaySince: Timestamp?
-  /// When the last fix arrived, its timestamp, and the time between it and the previous one: by the timestamps, because
-  /// it may have arrived late, unless they go back.
+  /// When the last fix arrived, its timestamp, and the time since the previous one; after a gap, that between their
+  /// timestamps, because it may be the last one before the gap and have arrived late.
   private var last: (at: BootInstant, time: Timestamp, period: Duration?)?
   /// Positions of the last few seconds, for receivers that do not report a speed.
   private var trail: [(time: Timestamp, coordinate: Coordinate)] = []
@@ -99,11 +99,11 @@ package struct MotionDetector: Sendable {
       last = (now, fix.time, nil)
       return false
     }
-    let (arrivals, stamps) = (now - previous.at, fix.time - previous.time)
-    last = (now, fix.time, stamps > .zero ? stamps : arrivals)
-    guard let usual = previous.period else { return false }
-    let period = max(arrivals, stamps)
-    return period >= MotionDetector.minimumGap && period > usual * 2
+    let stamps = fix.time - previous.time
+    let period = max(now - previous.at, stamps)
+    let isAfterGap = previous.period.map { period >= MotionDetector.minimumGap && period > $0 * 2 } ?? false
+    last = (now, fix.time, isAfterGap && stamps > .zero ? stamps : period)
+    return isAfterGap
   }
 
   private static func hasLasted(
