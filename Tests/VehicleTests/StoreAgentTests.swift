@@ -456,7 +456,9 @@ struct StoreAgentTests {
     expectEqual(bench.handle(.ended(.opened(nil))), ["read truck-1"])
     expectEqual(bench.handle(.configured(Self.configuration("/a"), Self.other)), [])
     expect(!bench.agent.isSettled)
-    expectEqual(bench.handle(.ended(.read([try Self.record(1)]))), [])
+    // The damaged row is still there, and is found again; the orphaned ones are deleted.
+    let read = StoreAgent.Outcome.read([try Self.record(1)], damaged: [Timestamp(seconds: 7)], orphaned: 3)
+    expectEqual(bench.handle(.ended(read)), ["3 rows damaged"])
     expect(bench.agent.isSettled)
     expectEqual(bench.handle(.settingsInUse), ["read truck-2"])
     expectEqual(bench.handle(.ended(.read([]))), ["restored []", "healthy"])

@@ -371,14 +371,16 @@ package struct StoreAgent: Sendable {
       return recover(attempt, from: failure, at: now)
     case (.reading, .read(let records, let damaged, let orphaned, let excess)):
       state = .open
-      // The next settings name another vehicle: this one's positions stay in the file.
-      guard nextSettings.map({ $0.vehicle == vehicle }) ?? true else { return [] }
-      isRestorePending = false
-      let lost = damaged.count + orphaned
-      if !damaged.isEmpty { enqueue(.removed(damaged, .damaged), at: now) }
+      // If the next settings name another vehicle, this one's positions stay in the file, damaged ones included. The
+      // others that are lost have been deleted.
+      let isRestored = nextSettings.map { $0.vehicle == vehicle } ?? true
+      let lost = orphaned + (isRestored ? damaged.count : 0)
       let losses: [Effect] = [(lost, .damaged), (excess, .full)].compactMap { count, reason in
         count > 0 ? .report(.storeRowsDropped(count, reason)) : nil
       }
+      guard isRestored else { return losses }
+      isRestorePending = false
+      if !damaged.isEmpty { enqueue(.removed(damaged, .damaged), at: now) }
       return losses + [.report(.restored(records))] + report(.healthy)
     case (.forgetting, .forgotten):
       state = .open
