@@ -39,8 +39,9 @@ package enum EventCatalog {
       ```
 
       What repeats is logged rarely: `networkLost` with `networkBack`, and `tokenFailed` and `positionsDropped` for each reason, once in ten
-      minutes; `sourceLost` for each reason, and `fixLost` with `fixRegained`, five times at once, then once in ten minutes. The complete
-      numbers, of removed positions and of failures to get a token, are in the metrics.
+      minutes; `sourceLost` for each reason, and `fixLost` with `fixRegained`, five times at once, then once in ten minutes. A token, or new
+      settings, end that for `tokenFailed`: the next failure is logged. The complete numbers, of removed positions and of failures to get a
+      token, are in the metrics.
 
       ## A day
 
