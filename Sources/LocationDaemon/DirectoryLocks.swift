@@ -12,10 +12,16 @@ package nonisolated struct DirectoryLocks {
 
   /// Locks the runtime directory and the state directory; without systemd there are none.
   ///
-  /// - Throws: exit code `inUse` if another daemon has locked one of them.
+  /// - Throws: exit code `inUse` if another daemon has locked one of them, or both are the same directory.
   package init() throws(DaemonError) {
-    runtime = try DirectoryLocks.lock(in: RuntimeDirectory.path)
-    state = try DirectoryLocks.lock(in: Environment.value(of: "STATE_DIRECTORY"))
+    let runtime = RuntimeDirectory.path
+    let state = Environment.serviceDirectory(in: Environment.value(of: "STATE_DIRECTORY"))
+    if let runtime, let state, let inode = Inode(of: runtime), inode == Inode(of: state) {
+      throw DaemonError(
+        ExitCode.inUse, "RUNTIME_DIRECTORY and STATE_DIRECTORY are the same directory, \(state): each needs its own")
+    }
+    self.runtime = try runtime.flatMap(DirectoryLocks.lock)
+    self.state = try state.flatMap(DirectoryLocks.lock)
   }
 
   /// Whether a daemon has locked this directory.
@@ -23,9 +29,8 @@ package nonisolated struct DirectoryLocks {
   /// - Throws: the error of open(2), if this user cannot find that out.
   package static func isHeld(in directory: String) throws(Errno) -> Bool { try FileLock.isHeld("\(directory)/\(name)") }
 
-  /// - Parameter directories: one or more, separated by colons; only the service's own is locked.
-  private static func lock(in directories: String?) throws(DaemonError) -> FileLock? {
-    guard let directory = Environment.serviceDirectory(in: directories) else { return nil }
+  /// - Returns: nil if nothing can be written in the directory.
+  private static func lock(_ directory: String) throws(DaemonError) -> FileLock? {
     let path = "\(directory)/\(name)"
     do {
       return try FileLock(path)

@@ -15,8 +15,8 @@ package nonisolated enum ExitCode {
   package static let unavailable: Int32 = 69
   /// The system denied a required resource, such as an event loop; or a directory of the service was deleted.
   package static let system: Int32 = 71
-  /// Another daemon uses the same directories; or the daemon was started by hand with the settings of an installed
-  /// service that is running or paused.
+  /// Another daemon uses the same directories, or the runtime and the state directory are the same one; or the daemon
+  /// was started by hand with the settings of an installed service that is running or paused.
   package static let inUse: Int32 = 73
   /// Standard output could not be written, for example to a full disk.
   package static let output: Int32 = 74

@@ -476,4 +476,14 @@ struct ControlTests {
       try expectEqual(bench.exitCode(), 0)
     }
   }
+
+  @Test("one directory for both purposes is refused by name, not taken for another daemon's")
+  func sameDirectory() throws {
+    let bench = try TestBench(emulator: nil)
+    let daemon = try ChildProcess(
+      "fleet-locationd", ["--config", bench.directory("fleet-locationd.toml")],
+      environment: ["RUNTIME_DIRECTORY": bench.directory.path, "STATE_DIRECTORY": "\(bench.directory.path)/"])
+    try expectEqual(daemon.finish(), 73)
+    expect(daemon.errors.text.contains("RUNTIME_DIRECTORY and STATE_DIRECTORY are the same directory, "))
+  }
 }
