@@ -18,6 +18,12 @@ package struct SettingsLoader {
   private let environment: ConfigurationEnvironment
   /// Nil if the service has no state directory.
   private let keptPath: String?
+  private let unstored = Unstored()
+
+  /// The last settings that worked, if they could not be written: the file has older ones.
+  private final class Unstored {
+    var text: String?
+  }
 
   /// - Parameter path: the main settings file.
   package init(path: String, environment: ConfigurationEnvironment = .system) {
@@ -155,9 +161,9 @@ package struct SettingsLoader {
 
   private var kept: KeptSettings? {
     get throws(KeptSettings.Refusal) {
-      guard let keptPath, let bytes = try? AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) else {
-        return nil
-      }
+      guard let keptPath else { return nil }
+      if let text = unstored.text { return KeptSettings(path: keptPath, bytes: Array(text.utf8)) }
+      guard let bytes = try? AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) else { return nil }
       guard bytes.isEmpty else { return KeptSettings(path: keptPath, bytes: bytes) }
       let flaw = FileAccess.nonRegularKind(of: keptPath).map { "is \($0)" } ?? "is empty, or this user may not read it"
       throw KeptSettings.Refusal(
@@ -166,17 +172,20 @@ package struct SettingsLoader {
   }
 
   /// Stores a `keptText` as the last settings that worked, for a start at which the files have mistakes. A text that
-  /// has not changed is not written again.
+  /// has not changed is not written again; one that cannot be written is used until this run ends.
   ///
   /// - Returns: why they could not be stored; nil on success.
   func store(_ text: String) -> String? {
     guard let keptPath else { return nil }
     let bytes = Array(text.utf8)
     do throws(Errno) {
-      if try AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) == bytes { return nil }
-      try AtomicFile.write(bytes, to: keptPath, mode: 0o600, isDurable: true)
+      if try AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) != bytes {
+        try AtomicFile.write(bytes, to: keptPath, mode: 0o600, isDurable: true)
+      }
+      unstored.text = nil
       return nil
     } catch {
+      unstored.text = text
       return
         "The last settings that worked cannot be stored: \(keptPath) cannot be written: \(error)"
     }

@@ -170,12 +170,19 @@ struct SettingsLoaderTests {
     expect(try message(loader((Self.good + Self.mistake).replacing("truck-17", with: "truck-18"))) != nil)
   }
 
-  @Test("settings that cannot be stored are reported")
+  @Test("settings that cannot be stored are reported, and replace the stored ones until they can be")
   func unwritable() throws {
     let loader = loader(Self.good)
     let file = try loader.load()
     try FileManager.default.createDirectory(atPath: keptPath, withIntermediateDirectories: true)
     expectEqual(loader.store(file.keptText)?.contains("\(keptPath) cannot be written: "), true)
+    try expectEqual(loader.keptSettings()?.settings, file.settings)
+    expect(loader.keptParts != nil)
+    try FileManager.default.removeItem(atPath: keptPath)
+    expectNil(loader.store(file.keptText))
+    // The file counts again.
+    try FileManager.default.removeItem(atPath: keptPath)
+    try expectNil(loader.keptSettings())
   }
 
   // MARK: - Settings to confirm
