@@ -62,6 +62,34 @@ struct SetupWatchTests {
     expectEqual(other.handle(denied, at: .seconds(30)), .wait(nil))
   }
 
+  @Test("a problem that usually ends by itself may last until the limit", arguments: ["noNetwork", "unavailable"])
+  func passing(cause: String) throws {
+    let watch = Watch()
+    let problem = try waiting(cause, "no network", level: "bad", advice: "Check the SIM")
+    expectEqual(watch.handle(problem, at: .seconds(1)), .wait("no network"))
+    expectEqual(watch.handle(problem, at: .seconds(59)), .wait(nil))
+    expectEqual(watch.handle(problem, at: .seconds(60)), .missing("no network for 4 s\nCheck the SIM"))
+  }
+
+  @Test("accepted positions of the queue do not prove that the source works")
+  func queuedPositions() throws {
+    func queued(_ cause: String, _ label: String, level: String) throws -> Result<StatusReport, StatusRequestError> {
+      try waiting(
+        cause, label, level: level,
+        ["lastUpdate": 3, "fix": NSNull(), "counters": ["accepted": 1, "tokens": 1]])
+    }
+    let watch = Watch()
+    expectEqual(
+      watch.handle(try queued("noFix", "waiting for a fix", level: "warning"), at: .seconds(12)),
+      .wait("only queued positions are accepted: waiting for a fix"))
+    let silent = try queued("noSource", "no source", level: "bad")
+    expectEqual(
+      watch.handle(silent, at: .seconds(20)),
+      .wait("only queued positions are accepted: no source; the service tries again"))
+    expectEqual(
+      watch.handle(silent, at: .seconds(35)), .missing("only queued positions are accepted: no source for 4 s"))
+  }
+
   @Test("at the time limit, setup reports what is missing")
   func limit() throws {
     let watch = Watch()

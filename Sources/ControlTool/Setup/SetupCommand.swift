@@ -371,7 +371,8 @@ enum SetupCommand: Command {
       throw CommandError(
         .configuration,
         "the files are written, but the check fails: \(failure)\n"
-          + "Correct it, then: systemctl enable \(plan.unit) && systemctl restart \(plan.unit)")
+          + "Correct it, then: systemctl enable \(plan.unit) && systemctl stop \(plan.unit) && "
+          + "systemctl start \(plan.unit)")
     }
     printLine("Checked:  \(SetupPlan.settingsPath(instance))")
     for warning in check.warnings { printLine("          \(warning)") }

@@ -2,8 +2,8 @@
 import Observability
 import Timekeeping
 
-/// Follows a service that has just been started, until Fleet Engine has accepted its first update with a token that
-/// this run has fetched.
+/// Follows a service that has just been started, until it has a fix, and Fleet Engine has accepted its first update
+/// with a token that this run has fetched.
 struct SetupWatch {
   /// What to do after a response.
   enum Step: Equatable {
@@ -16,6 +16,8 @@ struct SetupWatch {
 
   /// Maximum duration of a problem that a person must solve, such as a rejected token; the daemon retries by itself.
   static let grace = Duration.seconds(15)
+  /// Causes that usually end by themselves, as when a modem has just been switched on.
+  private static let passing: Set<String> = ["noNetwork", "unavailable", "throttled"]
 
   /// Maximum total wait.
   let limit: Duration
@@ -50,10 +52,11 @@ struct SetupWatch {
       }
       let count = { (name: String) in report.counters[name, default: 0] }
       let hasAcceptedUpdate = report.lastUpdate != nil && count("accepted") > 0
-      if hasAcceptedUpdate, count("tokens") > 0 {
+      // The first update may have had a queued position, which does not prove that the source works.
+      if hasAcceptedUpdate, count("tokens") > 0, report.fix != nil {
         return .online("Fleet Engine has accepted the first update of \(report.vehicle ?? "the vehicle")")
       }
-      guard !hasAcceptedUpdate else {
+      guard !hasAcceptedUpdate || report.fix == nil else {
         // This does not prove that the token provider accepts the credential.
         guard time < limit else {
           return .missing(
@@ -63,11 +66,10 @@ struct SetupWatch {
         return wait(printing: "online with a token of the previous run")
       }
       let state = report.state
-      let problem = (state?.label ?? report.summary)
+      let problem = (hasAcceptedUpdate ? "only queued positions are accepted: " : "") + (state?.label ?? report.summary)
       let whole = problem + (state?.detail ?? "")
       let advice = state?.advice.map { "\n\($0)" } ?? ""
-      if state?.level == "bad" {
-        let cause = state?.cause ?? ""
+      if state?.level == "bad", let cause = state?.cause, !SetupWatch.passing.contains(cause) {
         if lastFailure?.cause != cause { lastFailure = (cause, time) }
         if let lastFailure, time - lastFailure.since >= SetupWatch.grace { return .missing(whole + advice) }
       } else {
