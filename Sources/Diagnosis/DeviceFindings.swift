@@ -159,7 +159,7 @@ package enum DeviceFindings {
 
   /// Whether this is the daemon of the unit, or of any service of the package, or runs without a service. Any process
   /// can have the daemon's name, but not in a service of the package.
-  private static func isDaemon(_ holder: DeviceHolder, of unit: String? = nil) -> Bool {
+  static func isDaemon(_ holder: DeviceHolder, of unit: String? = nil) -> Bool {
     guard holder.program == serviceProgram else { return false }
     guard let service = holder.service else { return true }
     return unit.map { $0 == service } ?? service.hasPrefix(serviceProgram)

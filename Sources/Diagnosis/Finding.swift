@@ -37,7 +37,7 @@ package struct Finding: Equatable, Sendable {
     case credentialChanged, credentialExposed
     // The daemon.
     case daemonUnreachable, otherVehicle, reloadFailed, settingsTakenBack, settingsUnconfirmed, settingsNotLoaded
-    case releaseDiffers, memoryOnly, plainUpdates
+    case releaseDiffers, memoryOnly, plainUpdates, sourceUnusable
     case pauseUnreadable, dutyUnreadable, offlinePending, notSending, noUpdate
     // The check itself.
     case notExamined, checkFailed

@@ -29,11 +29,14 @@ struct SerialCheck: Check {
     let isAccessible = ServiceImpersonation.isActive ? FileAccess.error(status.resolvedPath, R_OK | W_OK) == nil : nil
     let findings = DeviceFindings.findings(
       device, status, for: user, isService: environment.serviceUser != nil, isAccessible: isAccessible)
-    for finding in findings { report(finding) }
+    let all = environment.rootObservations?.holders ?? DeviceHolders()
+    let holders = all.holders(of: status.resolvedPath)
+    // A drop-in of the unit may allow other classes.
+    let isOpenInService = holders.contains { $0.service != nil && DeviceFindings.isDaemon($0, of: environment.unit) }
+    for finding in findings where finding.code != .deviceClass || !isOpenInService { report(finding) }
     guard status.kind == .characterDevice, DeviceFindings.mayBeReceiver(status) else { return }
-    let holders = environment.rootObservations?.holders ?? DeviceHolders()
     let (held, isFree) = DeviceFindings.findings(
-      heldBy: holders.holders(of: status.resolvedPath), isComplete: holders.isComplete, unit: environment.unit)
+      heldBy: holders, isComplete: all.isComplete, unit: environment.unit)
     for finding in held { report(finding) }
     guard isFree else { return }
     guard !environment.isDaemonRunning else {

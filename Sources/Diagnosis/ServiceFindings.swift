@@ -258,7 +258,7 @@ package enum ServiceFindings {
           "updates need nearly half as much data again as necessary: they are \(form.form), because \(reason)",
           "Positions arrive. Check what is between the box and Fleet Engine: a gateway may refuse compressed requests"))
     }
-    return findings + delivery(report, heartbeat)
+    return findings + unusable(report) + delivery(report, heartbeat)
   }
 
   /// Findings about the driver's commands, which a restart does not undo.
@@ -311,8 +311,21 @@ package enum ServiceFindings {
       return [.fail(.noUpdate, "Fleet Engine has accepted no update \(time): \(problem)", advice)]
     }
     let accepted = Finding.pass("Fleet Engine accepted an update \(age.humanReadable) ago")
-    return report.isOnline && report.state?.level != "bad"
-      ? [accepted] : [accepted, .warn(.notSending, "but now: \(problem)", advice)]
+    guard report.isOnline, report.state?.level != "bad" else {
+      return [accepted, .warn(.notSending, "but now: \(problem)", advice)]
+    }
+    guard report.withoutFix != nil || report.state?.cause == "held" else { return [accepted] }
+    return [accepted, .warn(.noFix, "but with an earlier position: \(problem)", advice)]
+  }
+
+  /// Sources that cannot be used now, while another one is.
+  private static func unusable(_ report: StatusReport) -> [Finding] {
+    guard !report.isPaused, let sources = report.sources, let used = sources.first(where: \.isUsed) else { return [] }
+    return sources.filter { ["searching", "lost"].contains($0.condition) && !$0.isUsed }.map { source in
+      .warn(
+        .sourceUnusable, "\(source.explanation); \(used.name) is used instead",
+        "\(ManualPage.receivers) says what to do for each kind of receiver")
+    }
   }
 }
 

@@ -70,6 +70,45 @@ struct ServiceFindingsTests {
       ])
   }
 
+  @Test("updates that repeat an earlier position are a warning, which does not make the service unhealthy")
+  func withoutFix() throws {
+    for (cause, withoutFix) in [("noFix", 10_800 as Any), ("implausible", 10_800), ("held", NSNull())] {
+      let state = [
+        "cause": cause, "label": "waiting for a fix", "detail": " for 3 h, 0 satellites in view", "level": "warning",
+        "advice": "The antenna needs a view of the sky",
+      ]
+      let report = try Self.status(["state": state, "withoutFix": withoutFix])
+      expectEqual(
+        Self.findings(.success(Self.running()), .status(report)).dropFirst().map(\.self),
+        [
+          .pass("Fleet Engine accepted an update 3 s ago"),
+          .warn(
+            .noFix, "but with an earlier position: waiting for a fix for 3 h, 0 satellites in view",
+            "The antenna needs a view of the sky"),
+        ])
+      expect(ServiceFindings.health(report).isHealthy)
+    }
+  }
+
+  @Test("a source that cannot be used is a warning, although another one is used; one in reserve is none")
+  func unusableSource() throws {
+    func sources(_ condition: String) -> [[String: Any]] {
+      [
+        ["name": "/dev/gps0", "condition": condition, "isUsed": false, "explanation": "/dev/gps0: no such device"],
+        ["name": "gpsd at [::1]:2947", "condition": "good", "isUsed": true, "explanation": "used"],
+      ]
+    }
+    for (condition, isWarning) in [("lost", true), ("searching", true), ("good", false), ("waiting", false)] {
+      let findings = Self.findings(nil, .status(try Self.status(["sources": sources(condition)])))
+      let warnings = findings.filter { $0.severity == .warn }
+      expectEqual(
+        warnings.map(\.sentence), isWarning ? ["/dev/gps0: no such device; gpsd at [::1]:2947 is used instead"] : [])
+    }
+    // A pause may close them.
+    let paused = try Self.status(["sources": sources("lost"), "isPaused": true])
+    expect(!Self.findings(nil, .status(paused)).contains { $0.code == .sourceUnusable })
+  }
+
   @Test("a service fails if its last update was accepted more than two of the daemon's heartbeats ago")
   func stale() throws {
     for (age, heartbeat, isWell) in [(121, 60, false), (121, 90, true), (21, 10, false)] {
