@@ -67,12 +67,17 @@ package enum SettingsListing {
         return "\(key.name) = \(text)  # not set: \(text == key.text(defaults) ? "the default" : "derived")\n"
       }
       // Only the settings of the token provider may contain a secret, for example in the query of a URL.
-      let shown =
-        section == .token ? value.mapStrings { ExternalText($0, limit: 1000, showing: names).description } : value
+      var shown =
+        section == .token
+        ? value.mapStrings { ExternalText($0, limit: 1000, showing: names).description }.inlineText : value.inlineText
+      // Whether an argument of a command is a secret may depend on the one before it.
+      if section == .token, case .array = value.content {
+        shown = ExternalText(shown, limit: 10_000, showing: names).description
+      }
       var remarks = places(of: value, at: [section.rawValue, key.name], file.replacements)
       // The value that a reference to a file, a credential or the host name resolves to.
       if case .table = value.content, let result = key.text(root) { remarks.append("which is \(result)") }
-      return "\(key.name) = \(shown.inlineText)  # \(remarks.joined(separator: ", "))\n"
+      return "\(key.name) = \(shown)  # \(remarks.joined(separator: ", "))\n"
     }.joined()
   }
 
