@@ -32,9 +32,10 @@ struct MetricsFile {
       self.path = path
       return error.report(nil)
     } catch {
-      return self.error.report(
-        "metrics.textfile: \(path) cannot be written (\(error)); the service may only write to its own directory, as with "
-          + "textfile = \"fleet_locationd.prom\"")
+      let advice =
+        error.code == ENOSPC
+        ? "" : "; the service may only write to its own directory, as with textfile = \"fleet_locationd.prom\""
+      return self.error.report("metrics.textfile: \(path) cannot be written (\(error))\(advice)")
     }
   }
 }

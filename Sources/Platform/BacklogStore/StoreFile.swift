@@ -52,13 +52,15 @@ struct StoreFile {
   }
 
   private func accessError(_ error: Errno) -> BacklogStoreError {
+    let isFull = error.code == ENOSPC || error.code == EDQUOT
     let advice =
-      error.code == EROFS
-      ? StoreFile.advice(onReadOnly: directory, stateDirectories: Environment.value(of: "STATE_DIRECTORY"))
-      : "the service's user must own it and its directory, backlog.directory"
+      switch error.code {
+      case EROFS: StoreFile.advice(onReadOnly: directory, stateDirectories: Environment.value(of: "STATE_DIRECTORY"))
+      case _ where isFull: "df -h \(directory) and df -i \(directory) show how full it is"
+      default: "the service's user must own it and its directory, backlog.directory"
+      }
     return BacklogStoreError(
-      error.code == ENOSPC || error.code == EDQUOT ? .full : .permissionDenied,
-      "\(path) cannot be made or opened (\(error)); \(advice)")
+      isFull ? .full : .permissionDenied, "\(path) cannot be made or opened (\(error)); \(advice)")
   }
 
   /// For the service everything but its own directories is read-only (ProtectSystem=strict): if these are read-only,

@@ -99,7 +99,8 @@ package struct Credentials: Sendable {
       case EACCES, EPERM:
         throw ServiceManagerError(
           .denied,
-          "\(path): permission denied; the user of the service must own the file: chown fleet-locationd \(path)",
+          "\(path): permission denied; the user of the service must own the file (chown fleet-locationd \(path)) and be "
+            + "able to enter its directories, and cannot see anything under /root and /home",
           cause: error)
       default:
         throw ServiceManagerError(.unusable, "\(path): cannot be read: \(error)", cause: error)
