@@ -67,18 +67,20 @@ package enum SettingsListing {
         return "\(key.name) = \(text)  # not set: \(text == key.text(defaults) ? "the default" : "derived")\n"
       }
       // Only the settings of the token provider may contain a secret, for example in the query of a URL.
-      var shown =
-        section == .token
-        ? value.mapStrings { ExternalText($0, limit: 1000, showing: names).description }.inlineText : value.inlineText
-      // Whether an argument of a command is a secret may depend on the one before it.
-      if section == .token, case .array = value.content {
-        shown = ExternalText(shown, limit: 10_000, showing: names).description
-      }
+      let shown = section == .token ? masked(value, names) : value
       var remarks = places(of: value, at: [section.rawValue, key.name], file.replacements)
       // The value that a reference to a file, a credential or the host name resolves to.
       if case .table = value.content, let result = key.text(root) { remarks.append("which is \(result)") }
-      return "\(key.name) = \(shown)  # \(remarks.joined(separator: ", "))\n"
+      return "\(key.name) = \(shown.inlineText)  # \(remarks.joined(separator: ", "))\n"
     }.joined()
+  }
+
+  private static func masked(_ value: TOMLValue, _ names: [String]) -> TOMLValue {
+    guard let arguments = value.strings else {
+      return value.mapStrings { ExternalText($0, limit: 1000, showing: names).description }
+    }
+    var masked = ExternalText.descriptions(ofArguments: arguments, limit: 1000, showing: names).makeIterator()
+    return value.mapStrings { masked.next() ?? $0 }
   }
 
   /// Where a value is set, and which ones it replaces. If several files set headers, this is said of each header.

@@ -70,7 +70,14 @@ extension TOMLValue {
     }
   }
 
-  /// The same value with each of its strings replaced.
+  /// The elements of an array of strings; nil if it is anything else.
+  var strings: [String]? {
+    guard case .array(let elements) = content else { return nil }
+    let strings = elements.compactMap { element in if case .string(let text) = element.content { text } else { nil } }
+    return strings.count == elements.count ? strings : nil
+  }
+
+  /// The same value with each of its strings replaced, in order.
   func mapStrings(_ replace: (String) -> String) -> TOMLValue {
     var value = self
     switch content {

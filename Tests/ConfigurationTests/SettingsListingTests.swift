@@ -72,12 +72,13 @@ struct SettingsListingTests {
 
   @Test("an argument of the token provider's command is masked if the one before it says that it is a secret")
   func secretArgument() throws {
-    let command = #"["/usr/local/bin/get-token", "{vehicle_id}", "--password", "hunter2"]"#
+    let command = #"["/usr/local/bin/get-token", "{vehicle_id}", "--password", "$it's hunter2", "--verbose", "van"]"#
     var machine = TestMachine().adding(minimal(token: "provider = \"command\"\ncommand = \(command)"))
     machine.files["/usr/local/bin/get-token"] = []
     let lines = try listing(machine)
     let line = try #require(lines.first { $0.hasPrefix("command = ") })
-    expectEqual(line.split(separator: "  # ").first, "command = \(command.replacing("hunter2", with: "<redacted>"))")
+    let shown = command.replacing("$it's hunter2", with: "<redacted>")
+    expectEqual(line.split(separator: "  # ").first, "command = \(shown)")
   }
 
   @Test("if several files set headers, the place of each header is listed")

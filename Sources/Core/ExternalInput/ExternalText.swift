@@ -49,6 +49,21 @@ package struct ExternalText: Equatable, Sendable, CustomStringConvertible {
     self.init(text, limit: limit, showing: names)
   }
 
+  /// The arguments of a command, each as external text. The one after an option such as `--password` is masked whole.
+  ///
+  /// - Parameters:
+  ///   - limit: maximum number of Unicode scalars of each.
+  ///   - names: as above.
+  package static func descriptions(
+    ofArguments arguments: [String], limit: Int = maximumLength, showing names: [String] = []
+  ) -> [String] {
+    zip([""] + arguments, arguments).map { previous, argument in
+      SecretMask.isSecretOption(Array(previous.unicodeScalars))
+        ? String(String.UnicodeScalarView(SecretMask.replacement))
+        : ExternalText(argument, limit: limit, showing: names).description
+    }
+  }
+
   /// Whether it is empty or blank.
   package var isBlank: Bool { description.utf8.allSatisfy { $0 == UInt8(ascii: " ") } }
 

@@ -17,7 +17,7 @@
 /// UUIDs): they are the first thing that a reader compares. Other names that look like a key are masked by mistake. A
 /// passphrase of natural words is masked only if a name such as `password` precedes it.
 enum SecretMask {
-  private static let replacement = "<redacted>".unicodeScalars
+  static let replacement = "<redacted>".unicodeScalars
 
   private enum Kind {
     /// Looks like a word, a name or a number.
@@ -218,9 +218,7 @@ enum SecretMask {
         maskValue(&words, from: index + 1, in: text, isQuoted: false)
         continue
       }
-      guard secretNames.contains(name) || secretNames.contains(where: { $0.utf8.count >= 5 && name.hasSuffix($0) }),
-        gap.count <= maximumGap
-      else { continue }
+      guard isSecretName(name), gap.count <= maximumGap else { continue }
       if isOption(endingAt: end, in: text), gap.allSatisfy({ " ,\"'".unicodeScalars.contains($0) }) {
         let isQuoted = gap.last == "\"" || gap.last == "'"
         maskValue(&words, from: index + 1, in: text, isQuoted: isQuoted)
@@ -236,6 +234,16 @@ enum SecretMask {
         && name != "secret" && name != "authorization"
       if isQuoted || !isSentence { maskValue(&words, from: index + 1, in: text, isQuoted: isQuoted) }
     }
+  }
+
+  private static func isSecretName(_ name: String) -> Bool {
+    secretNames.contains(name) || secretNames.contains { $0.utf8.count >= 5 && name.hasSuffix($0) }
+  }
+
+  /// Whether the argument after this one is a secret: this one is an option such as `--password` or `--api-key`.
+  static func isSecretOption(_ argument: [Unicode.Scalar]) -> Bool {
+    guard let name = words(of: argument).last, name.range.upperBound == argument.count else { return false }
+    return isSecretName(lowercased(argument[name.range])) && isOption(endingAt: argument.count, in: argument)
   }
 
   /// Whether a word is the end of an option such as `--password` or `--api-key`.
