@@ -33,7 +33,7 @@ struct MetricsFile {
       return error.report(nil)
     } catch {
       let advice =
-        error.code == ENOSPC
+        error.code == ENOSPC || error.code == EDQUOT
         ? "" : "; the service may only write to its own directory, as with textfile = \"fleet_locationd.prom\""
       return self.error.report("metrics.textfile: \(path) cannot be written (\(error))\(advice)")
     }

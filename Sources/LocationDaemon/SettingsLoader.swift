@@ -162,7 +162,7 @@ package struct SettingsLoader {
   private var kept: KeptSettings? {
     get throws(KeptSettings.Refusal) {
       guard let keptPath else { return nil }
-      if let text = unstored.text { return KeptSettings(path: keptPath, bytes: Array(text.utf8)) }
+      if let text = unstored.text, store(text) != nil { return KeptSettings(path: keptPath, bytes: Array(text.utf8)) }
       guard let bytes = try? AtomicFile.read(keptPath, limit: SettingsLoader.maxKeptSize) else { return nil }
       guard bytes.isEmpty else { return KeptSettings(path: keptPath, bytes: bytes) }
       let flaw = FileAccess.nonRegularKind(of: keptPath).map { "is \($0)" } ?? "is empty, or this user may not read it"
