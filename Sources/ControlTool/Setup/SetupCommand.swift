@@ -25,10 +25,10 @@ enum SetupCommand: Command {
   static let usage = """
     Usage: fleet-locationctl setup [OPTION]...
     Finds the receiver, asks for what no option says, writes the settings, the credential and the unit's drop-in, checks
-    them, starts the service, and watches until Fleet Engine has accepted its first update, or says what is missing. Ports
-    that another program has open are named and not read, and nothing is written to any. A file that exists is replaced
-    only after a question, and kept beside the new one; only a credential that is not encrypted is deleted when an
-    encrypted one replaces it. Without a terminal it asks nothing. Run it as root.
+    them, starts the service, and watches until there is a fix and Fleet Engine has accepted an update, or says what is
+    missing. Ports that another program has open are named and not read, and nothing is written to any. A file that
+    exists is replaced only after a question, and kept beside the new one; only a credential that is not encrypted is
+    deleted when an encrypted one replaces it. Without a terminal it asks nothing. Run it as root.
 
           --source SOURCE         a device, such as /dev/serial/by-id/…; gpsd; modemmanager; or a route (/…/NAME.gpx)
                                   for a simulated drive (without a terminal, the default is the only one that is found)
@@ -46,8 +46,8 @@ enum SetupCommand: Command {
           --dry-run               print the files, and change nothing
           --instance NAME         set up the daemon fleet-locationd@NAME
 
-    Exit status: 0 if Fleet Engine has accepted an update, 1 if not yet; 64 if an option is missing or wrong; 69 if the
-    service cannot be started; 74 if a file cannot be written; 77 without root's rights; 78 if the settings are invalid.
+    Exit status: 0 if the vehicle is online, 1 if not yet; 64 if an option is missing or wrong; 69 if the service cannot
+    be started; 74 if a file cannot be written; 77 without root's rights; 78 if the settings are invalid.
 
     """
 

@@ -16,7 +16,7 @@ struct SetupWatch {
 
   /// Maximum duration of a problem that a person must solve, such as a rejected token; the daemon retries by itself.
   static let grace = Duration.seconds(15)
-  /// Causes that usually end by themselves, as when a modem has just been switched on.
+  /// Causes that usually end by themselves, as while a modem is registering.
   private static let passing: Set<String> = ["noNetwork", "unavailable", "throttled"]
 
   /// Maximum total wait.
