@@ -55,10 +55,11 @@ package enum DeviceFindings {
   ///   - isService: whether the user is the service's; otherwise it is the user who runs this.
   ///   - isAccessible: the result of access(2), if this process runs as the user; nil to determine it from owner, group
   ///     and mode.
+  ///   - isOpenInService: whether the service has it open, so that the unit, perhaps with a drop-in, allows its class.
   ///   - groupName: returns the name of a group.
   package static func findings(
     _ path: String, _ status: DeviceStatus, for user: UserAccount, isService: Bool, isAccessible: Bool? = nil,
-    groupName: (UInt32) -> String? = UserAccount.name(ofGroup:)
+    isOpenInService: Bool = false, groupName: (UInt32) -> String? = UserAccount.name(ofGroup:)
   ) -> [Finding] {
     let location = status.resolvedPath == path ? path : "\(path) is \(status.resolvedPath)"
     switch status.kind {
@@ -79,7 +80,7 @@ package enum DeviceFindings {
     }
     let joint = status.resolvedPath == path ? ": " : ", "
     var findings = [Finding.pass("\(location)\(joint)a character device (\(status.major), \(status.minor))")]
-    if !status.classes.isEmpty, allowedClasses.isDisjoint(with: status.classes) {
+    if !isOpenInService, !status.classes.isEmpty, allowedClasses.isDisjoint(with: status.classes) {
       let name = status.classes.joined(separator: "\" or \"")
       findings.append(
         .warn(
@@ -157,9 +158,14 @@ package enum DeviceFindings {
     )
   }
 
+  /// Whether one of them is the daemon in a service, which `DeviceAllow=` applies to.
+  package static func isOpenInService(_ holders: [DeviceHolder], unit: String?) -> Bool {
+    holders.contains { $0.service != nil && isDaemon($0, of: unit) }
+  }
+
   /// Whether this is the daemon of the unit, or of any service of the package, or runs without a service. Any process
   /// can have the daemon's name, but not in a service of the package.
-  static func isDaemon(_ holder: DeviceHolder, of unit: String? = nil) -> Bool {
+  private static func isDaemon(_ holder: DeviceHolder, of unit: String? = nil) -> Bool {
     guard holder.program == serviceProgram else { return false }
     guard let service = holder.service else { return true }
     return unit.map { $0 == service } ?? service.hasPrefix(serviceProgram)

@@ -27,13 +27,12 @@ struct SerialCheck: Check {
     }
     let user = environment.serviceUser ?? environment.currentUser
     let isAccessible = ServiceImpersonation.isActive ? FileAccess.error(status.resolvedPath, R_OK | W_OK) == nil : nil
-    let findings = DeviceFindings.findings(
-      device, status, for: user, isService: environment.serviceUser != nil, isAccessible: isAccessible)
     let all = environment.rootObservations?.holders ?? DeviceHolders()
     let holders = all.holders(of: status.resolvedPath)
-    // A drop-in of the unit may allow other classes.
-    let isOpenInService = holders.contains { $0.service != nil && DeviceFindings.isDaemon($0, of: environment.unit) }
-    for finding in findings where finding.code != .deviceClass || !isOpenInService { report(finding) }
+    let findings = DeviceFindings.findings(
+      device, status, for: user, isService: environment.serviceUser != nil, isAccessible: isAccessible,
+      isOpenInService: DeviceFindings.isOpenInService(holders, unit: environment.unit))
+    for finding in findings { report(finding) }
     guard status.kind == .characterDevice, DeviceFindings.mayBeReceiver(status) else { return }
     let (held, isFree) = DeviceFindings.findings(
       heldBy: holders, isComplete: all.isComplete, unit: environment.unit)

@@ -318,12 +318,16 @@ package enum ServiceFindings {
     return [accepted, .warn(.noFix, "but with an earlier position: \(problem)", advice)]
   }
 
-  /// Sources that cannot be used now, while another one is.
+  /// Sources that cannot be used now, while another one is. In the first minute they may still be starting.
   private static func unusable(_ report: StatusReport) -> [Finding] {
-    guard !report.isPaused, let sources = report.sources, let used = sources.first(where: \.isUsed) else { return [] }
-    return sources.filter { ["searching", "lost"].contains($0.condition) && !$0.isUsed }.map { source in
+    guard !report.isPaused, report.uptime ?? .max >= 60, let sources = report.sources,
+      let used = sources.firstIndex(where: \.isUsed)
+    else { return [] }
+    return sources.indices.filter { ["searching", "lost"].contains(sources[$0].condition) && $0 != used }.map { index in
       .warn(
-        .sourceUnusable, "\(source.explanation); \(used.name) is used instead",
+        .sourceUnusable,
+        "\(sources[used].name) is used, and "
+          + (index < used ? "not one of higher priority: " : "one in reserve cannot be: ") + sources[index].explanation,
         "\(ManualPage.receivers) says what to do for each kind of receiver")
     }
   }

@@ -115,6 +115,16 @@ struct DeviceFindingsTests {
     expectEqual(findings[1].advice?.contains("DeviceAllow=char-ttySAC rw"), true)
     let null = Self.findings(Self.status(classes: ["mem"]))
     expect(null.map(\.severity) == [.fail] && null[0].sentence.contains("is not a receiver"))
+    // A drop-in of the unit may allow it: the service has it open.
+    let open = DeviceFindings.findings(
+      "/dev/gps0", Self.status(classes: ["ttySAC"]), for: Self.service, isService: true, isOpenInService: true
+    ) { _ in "dialout" }
+    expectEqual(open.map(\.severity), [.pass, .pass])
+    let unit = "fleet-locationd.service"
+    for (service, isOpen) in [(unit, true), (nil, false), ("x.service", false)] {
+      let holder = DeviceHolder(processID: 7, program: "fleet-locationd", service: service)
+      expectEqual(DeviceFindings.isOpenInService([holder], unit: unit), isOpen)
+    }
     // If two classes share a major number, it is enough that one of them is allowed.
     expectEqual(Self.findings(Self.status(classes: ["tty", "ttyS"])).count, 2)
   }

@@ -92,21 +92,30 @@ struct ServiceFindingsTests {
 
   @Test("a source that cannot be used is a warning, although another one is used; one in reserve is none")
   func unusableSource() throws {
-    func sources(_ condition: String) -> [[String: Any]] {
-      [
-        ["name": "/dev/gps0", "condition": condition, "isUsed": false, "explanation": "/dev/gps0: no such device"],
-        ["name": "gpsd at [::1]:2947", "condition": "good", "isUsed": true, "explanation": "used"],
-      ]
+    func source(_ name: String, _ condition: String, _ explanation: String) -> [String: Any] {
+      ["name": name, "condition": condition, "isUsed": condition == "good", "explanation": explanation]
     }
-    for (condition, isWarning) in [("lost", true), ("searching", true), ("good", false), ("waiting", false)] {
-      let findings = Self.findings(nil, .status(try Self.status(["sources": sources(condition)])))
-      let warnings = findings.filter { $0.severity == .warn }
-      expectEqual(
-        warnings.map(\.sentence), isWarning ? ["/dev/gps0: no such device; gpsd at [::1]:2947 is used instead"] : [])
+    func warnings(_ sources: [[String: Any]], _ changes: [String: Any] = [:]) throws -> [String] {
+      let report = try Self.status(["sources": sources].merging(changes) { $1 })
+      return Self.findings(nil, .status(report)).filter { $0.code == .sourceUnusable }.map(\.sentence)
     }
-    // A pause may close them.
-    let paused = try Self.status(["sources": sources("lost"), "isPaused": true])
-    expect(!Self.findings(nil, .status(paused)).contains { $0.code == .sourceUnusable })
+    let used = source("gpsd at [::1]:2947", "good", "used")
+    for (condition, isWarning) in [("lost", true), ("searching", true), ("waiting", false)] {
+      let other = source("/dev/gps0", condition, "/dev/gps0: there is no such device")
+      let why = "/dev/gps0: there is no such device"
+      try expectEqual(
+        warnings([other, used]),
+        isWarning ? ["gpsd at [::1]:2947 is used, and not one of higher priority: \(why)"] : [])
+      try expectEqual(
+        warnings([used, other]), isWarning ? ["gpsd at [::1]:2947 is used, and one in reserve cannot be: \(why)"] : [])
+      // A pause may close them, and at a start the others may still be opening.
+      for change in [["isPaused": true], ["uptime": 59]] as [[String: Any]] {
+        try expectEqual(warnings([other, used], change), [])
+      }
+    }
+    var reserve = source("/dev/gps0", "good", "good, in reserve")
+    reserve["isUsed"] = false
+    try expectEqual(warnings([used, reserve]), [])
   }
 
   @Test("a service fails if its last update was accepted more than two of the daemon's heartbeats ago")
